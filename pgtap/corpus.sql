@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(28);
+select plan(30);
 
 -- The statistics of the corpus, as kept and as counted again.
 create view memory_test.kept as
@@ -96,6 +96,14 @@ select memory_test.is_exact('a recount corrects the statistics');
 select is(
   memory.recount_corpus_statistics(), false, 'a recount returns false if the statistics were right'
 );
+select memory_test.as_tenant('vanished');
+select memory.store_rule('tea') \g /dev/null
+set local session_replication_role = replica;
+delete from memory.rules as r where r.tenant_id = 'vanished';
+set local session_replication_role = origin;
+select is(memory.recount_corpus_statistics(), true, 'a recount sees that the last memory has vanished');
+select memory_test.is_exact('then nothing is counted');
+select memory_test.as_tenant('past');
 set local session_replication_role = replica;
 delete from memory.corpus_statistics as s where s.tenant_id = 'past';
 set local session_replication_role = origin;

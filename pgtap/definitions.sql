@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(33);
+select plan(34);
 
 select memory_test.a_login('definitions_reader', 'a', 'memory_reader');
 select memory_test.as_tenant('a');
@@ -52,6 +52,11 @@ select results_eq(
   $$ select d.kind from memory.definitions as d group by d.kind order by d.kind collate "C" $$,
   $$ values ('column'), ('constraint'), ('function'), ('policy'), ('privileges'), ('relation'), ('rule'), ('trigger') $$,
   'functions, triggers, policies, rules, constraints, columns, tables and privileges are recorded'
+);
+select results_eq(
+  $$ select d.kind from memory.definitions as d where d.is_portable group by d.kind order by d.kind collate "C" $$,
+  $$ values ('function'), ('privileges'), ('relation') $$,
+  'of these, what each version of PostgreSQL writes alike'
 );
 
 -- What gets past the audit or the tenant

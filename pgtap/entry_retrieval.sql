@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(34);
+select plan(35);
 
 select memory_test.as_tenant('b') \g /dev/null
 select id as other from memory.create_entry('# Espresso of another tenant', as_of => '2025-01-01Z') \gset
@@ -146,6 +146,13 @@ select results_eq(
 select results_eq(
   $$ select q.memory_type, q.title from memory.query('tag:drinks', sort => 'title', as_of => '2025-06-02Z') as q $$,
   $$ values ('fact', 'Ada'), ('entry', 'Espresso') $$, 'conditions apply to all types that have the column'
+);
+select results_eq(
+  $$ select q.memory_type, q.title, q.keyword_score, q.words
+     from memory.query('espresso morning unheard-of tag:drinks', as_of => '2025-06-02Z') as q order by 1, 2 $$,
+  $$ select q.memory_type, q.title, q.keyword_score, q.words
+     from memory.query('espresso morning unheard-of', as_of => '2025-06-02Z') as q order by 1, 2 $$,
+  'the words of a query weigh the same with a condition'
 );
 select is(memory_test.found('rumor OR tag:react'), '{React dashboard}', 'what meets a condition need not fit the text of another');
 select is_empty($$ select from memory.query('espresso', types => '{entry}', scope => 'garage', as_of => '2025-06-02Z') where memory_type <> 'entry' $$, 'a query in a scope finds global entries only beside its own');

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(37);
+select plan(38);
 
 select is(memory.peek_memory('fact', gen_random_uuid()), null, 'there is nothing to see of an unknown memory');
 
@@ -185,7 +185,7 @@ select is_empty($$ select * from memory.decay_curve('fact', gen_random_uuid()) $
 select throws_ok(
   format('select memory.decay_curve(%L, %L, %s)', 'fact', :'tea', c.arguments), 'PM002', null, format('a curve with %s is refused', c.arguments)
 )
-from unnest(array['points => 1', 'points => 1001', 'to_at => ''2026-01-01Z''', 'from_at => ''infinity''', 'as_of => null']) with ordinality as c (arguments, position)
+from unnest(array['points => 1', 'points => 1001', 'to_at => ''2026-01-01Z''', 'from_at => ''2026-03-01Z'', to_at => ''2026-03-01Z''', 'from_at => ''infinity''', 'as_of => null']) with ordinality as c (arguments, position)
 order by c.position;
 
 select memory.undo_event(e.id)

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(641);
+select plan(644);
 
 -- The periods of a text with days as people write them. By default it is a Wednesday.
 create function memory_test.period_of(
@@ -134,6 +134,7 @@ values
 
 ('2022-12-01..2023-03-01', 'winter begins in December', '{last winter,winter 2022,the winter of 2022,in the winter of last year}'),
 ('2023-03-01..2023-06-01', 'spring begins in March', '{in spring 2023,last spring,in the spring,"spring, 2023"}'),
+('2023-08-01..2023-09-01', 'the last month of a season is its end', '{the end of summer}'),
 ('2023-09-01..2023-12-01', 'fall and autumn begin in September', '{fall 2023,this autumn,in the fall}'),
 (
   '2022-12-24..2022-12-27', 'Christmas is the most recent one',
@@ -301,6 +302,7 @@ values
   null, 'April, June and Jan are also names',
   '{What does April like?,What does June think of Jan?,a friend of April,June''s birthday}'
 ),
+(null, 'a season that something belongs to is not a period', '{the colors of summer,the sound of the winter}'),
 (null, 'second, sun, sat and fall are other words', '{a second helping,the second may be better,he sat in the sun,I fall in love,fall of Rome}'),
 (
   null, 'a number alone is not a year or date',

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(54);
+select plan(55);
 
 -- What an export consists of
 
@@ -374,8 +374,9 @@ select is(memory_test.restore_vectors('empty'), 'model with vector 0 waiting', '
 select memory_test.as_tenant('damaged');
 select memory.store_fact('Bob', 'drinks', 'ale') as ale \gset
 set local session_replication_role = replica;
-update memory.facts set content = 'gin' where id = :'ale';
+delete from memory.facts where id = :'ale';
 set local session_replication_role = origin;
+select isnt_empty($$ select v.detail from memory.verify_chain() as v where v.memory_type = 'fact' $$, 'a fact that has vanished is reported');
 select is(
   (select count(*) from regexp_matches(memory_test.restore_vectors('damaged'), 'model with vector') as m), 1::bigint,
   'damage to other memories of the tenant does not keep it from taking an export'

@@ -501,17 +501,18 @@ select is((select v.status from memory.embedding_versions as v where v.id = :'ve
 
 -- Items and imports
 
-select memory.put_items('[{"namespace": ["b"], "key": "other", "value": {"x": 1}}]', '2026-01-01Z') \g /dev/null
-select memory.put_items('[{"namespace": ["b"], "key": "other", "value": {"x": 2}}]', '2026-01-02Z') \g /dev/null
+-- Others, which have changed, before and after it.
+select memory.put_items(format('[{"namespace": ["b"], "key": %s, "value": {"x": %s}}]', to_json(k.key), k.value)::jsonb, k.stored_at)
+from (values ('j', 1, timestamptz '2026-01-01Z'), ('l', 1, '2026-01-01Z'), ('j', 2, '2026-01-02Z'), ('l', 2, '2026-01-02Z')) as k (key, value, stored_at) \g /dev/null
 select memory_test.written() \g /dev/null
-select memory.put_items('[{"namespace": ["a"], "key": "k", "value": {"x": 1}}]', '2026-01-01Z') \g /dev/null
+select memory.put_items('[{"namespace": ["b"], "key": "k", "value": {"x": 1}}]', '2026-01-01Z') \g /dev/null
 select memory_test.written() as put \gset
 select is(memory_test.undo(:'put'), 'undone', 'an item that was stored is deleted');
-select is((select string_agg(i.key collate "default", ',') from memory.store_items as i), 'other', 'by undoing that, and no other one');
+select is((select string_agg(i.key collate "default", ',' order by i.key) from memory.store_items as i), 'j,l', 'by undoing that, and no other one');
 select matches(memory_test.undo(memory_test.event_of('item_deleted')), '^PM003: .*is part of an undo$', 'for good');
-select memory.put_items('[{"namespace": ["a"], "key": "k", "value": {"x": 1}}]', '2026-01-01Z') \g /dev/null
+select memory.put_items('[{"namespace": ["b"], "key": "k", "value": {"x": 1}}]', '2026-01-01Z') \g /dev/null
 select memory_test.written() as put \gset
-select memory.put_items('[{"namespace": ["a"], "key": "k", "value": {"x": 2}}]', '2026-01-02Z') \g /dev/null
+select memory.put_items('[{"namespace": ["b"], "key": "k", "value": {"x": 2}}]', '2026-01-02Z') \g /dev/null
 select memory_test.written() as put_again \gset
 select matches(memory_test.undo(:'put'), '^PM004: .*item .* has changed since$', 'unless it has changed');
 select matches(memory_test.undo(:'put_again'), '^PM003: .*item_updated has no inverse$', 'which is not undone');
