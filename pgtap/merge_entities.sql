@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(66);
+select plan(70);
 
 -- Bob and Robert turn out to be the same person.
 
@@ -317,6 +317,10 @@ select is(
   ),
   'unmerging relates the two to each other again'
 );
+select is_empty(
+  format($$ select l.relation from memory.memory_links as l where l.source_id = %L and l.target_id = %L $$, :'p_meets', :'s_meets'),
+  'a fact that becomes active again is no longer linked to the one that superseded it'
+);
 
 -- A fact that had superseded one moved by an earlier merge
 
@@ -352,6 +356,31 @@ select results_eq(
   'the chain from before a merge is there again after it'
 );
 
+-- A fact that wins against the one that it had superseded
+
+select memory.store_fact('Saul', 'runs', 'slowly', entity_id => :'again', confidence => 0.5, as_of => '2026-05-07Z') as slowly \gset
+select memory.entity_merge(:'again', :'ada', '2026-05-07 01:00Z') \g /dev/null
+select memory.store_fact('Ada', 'runs', 'fast', entity_id => :'ada', as_of => '2026-05-07 02:00Z') as fast \gset
+select memory.entity_unmerge(:'again', '2026-05-07 03:00Z') \g /dev/null
+select memory.restore_memory('fact', :'slowly', '2026-05-07 04:00Z') \g /dev/null
+create view memory_test.runners as
+select f.content, f.validity, f.supersedes_id, l.relation
+from memory.facts as f
+left join memory.memory_links as l on l.source_id = f.id
+where f.predicate = 'runs';
+select memory.entity_merge(:'again', :'ada', '2026-05-07 05:00Z') \g /dev/null
+select set_eq(
+  'select * from memory_test.runners',
+  format($$ values ('slowly', 'superseded', null::uuid, null::text), ('fast', 'active', %L, 'supersedes') $$, :'slowly'),
+  'a merge makes a fact lose against its successor'
+);
+select memory.entity_unmerge(:'again', '2026-05-07 06:00Z') \g /dev/null
+select set_eq(
+  'select * from memory_test.runners',
+  format($$ values ('slowly', 'active', null::uuid, null::text), ('fast', 'active', %L, 'supersedes') $$, :'slowly'),
+  'which it still has after an unmerge, linked as before'
+);
+
 -- The key to which a fact would return is taken
 
 select memory.store_fact('Saul', 'paints', 'past', entity_id => :'again', as_of => '2026-05-08Z') as past \gset
@@ -367,6 +396,10 @@ select results_eq(
   'a superseded fact of the source stays so where another one of the source is active under its key'
 );
 select is(:'facts_kept'::bigint, 1::bigint, 'a fact whose key is taken counts as kept');
+select is(
+  (select l.relation from memory.memory_links as l where l.source_id = :'winner' and l.target_id = :'loser'), 'supersedes',
+  'and stays linked to the one that superseded it'
+);
 
 select memory.store_fact('Saul', 'dances', 'often', entity_id => :'again', as_of => '2026-05-14Z') as often \gset
 select memory.store_fact('Ada', 'dances', 'with Saul', entity_id => :'ada', object_entity_id => :'again', confidence => 0.5, as_of => '2026-05-14Z') as rarely \gset
