@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(170);
+select plan(173);
 
 -- Ends a write as a commit would: what comes later has another time. Returns its newest event.
 create function memory_test.written()
@@ -547,6 +547,19 @@ select memory_test.written() \g /dev/null
 select memory.expire_memory('2026-02-02Z') \g /dev/null
 select memory_test.written() \g /dev/null
 select matches(memory_test.undo(memory_test.event_of('memory_expired', :'guarded')), '^PM003: .*cannot go from expired back to guarded$', 'one that has expired stays so');
+select status from memory.write_memory('{"content": "x"}', as_of => '2026-01-01Z') \g /dev/null
+select memory_test.written() \g /dev/null
+select matches(
+  memory_test.undo(memory_test.event_of('memory_write_attempt')), '^PM003: .*event .* changed nothing$',
+  'a rejected write has changed nothing'
+);
+select id from memory.query_memory('green tea', user_id => 'ada', as_of => '2026-01-01Z') \g /dev/null
+select memory_test.written() \g /dev/null
+select matches(memory_test.undo(memory_test.event_of('memory_query')), '^PM003: .*event .* changed nothing$', 'nor has a query');
+select is(
+  (select p.is_undoable from memory.undo_preview_event(memory_test.event_of('memory_query')) as p), false,
+  'as the preview says'
+);
 
 -- Who may undo, and what not
 

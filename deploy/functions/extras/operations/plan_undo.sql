@@ -345,7 +345,8 @@ declare
   v_types text[];
   v_links jsonb;
   v_applications jsonb;
-  v_images record;
+  v_before jsonb;
+  v_after jsonb;
 begin
   select
     coalesce(
@@ -422,24 +423,21 @@ begin
       plan, 'PM004', 'the link was removed or changed since', 'There is nothing left to undo.'
     );
   end if;
-  if v_memory.memory_id is null then
-    return plan;
+  if v_memory.memory_id is not null then
+    select i.before, i.after into v_before, v_after
+    from memory.images_around(
+      event.tenant_id, v_memory.memory_type, v_memory.memory_id, event.created_at
+    ) as i;
   end if;
-
-  v_images := memory.images_around(
-    event.tenant_id, v_memory.memory_type, v_memory.memory_id, event.created_at
-  );
-  if v_images.before is null and v_links = '[]' and v_applications = '[]' then
+  if v_before is null and v_links = '[]' then
     return memory.block_undo(
-      plan, 'PM003',
-      format('that changed nothing of %s %s', v_memory.memory_type, v_memory.memory_id),
-      'There is nothing to undo.'
+      plan, 'PM003', format('event %s changed nothing', event.id), 'There is nothing to undo.'
     );
-  elsif 'anti_pattern' in (v_images.before ->> 'maturity', v_images.after ->> 'maturity') then
+  elsif 'anti_pattern' in (v_before ->> 'maturity', v_after ->> 'maturity') then
     plan.roles := '{memory_admin}';
   end if;
   return case
-    when v_images.before is null then plan
+    when v_before is null then plan
     else memory.plan_reversal(plan, event, v_memory.memory_type, v_memory.memory_id, going)
   end;
 end;
