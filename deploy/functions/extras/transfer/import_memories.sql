@@ -390,6 +390,17 @@ begin
   order by 2, 3
   on conflict (tenant_id, memory_type, memory_id) do nothing;
 
+  -- Before the links come, which do not count.
+  update memory.import_batches as b
+  set created = b.created + c.created, known = b.known + c.known
+  from (
+    select
+      count(*) filter (where r.result ->> 3 = 'created') as created,
+      count(*) filter (where r.result ->> 3 = 'known') as known
+    from jsonb_array_elements(v_results) as r (result)
+  ) as c
+  where b.tenant_id = v_tenant_id and b.id = v_batch.id;
+
   -- Both ends by what they were there; a link to what was not imported is left out.
   with wanted as materialized (
     select
@@ -428,18 +439,6 @@ begin
   left join linked as l
     on l.source_type = w.source_type and l.source_id = w.source_id
       and l.target_type = w.target_type and l.target_id = w.target_id;
-
-  update memory.import_batches as b
-  set
-    created = b.created + (
-      select count(*) from jsonb_array_elements(v_results) as r (result)
-      where r.result ->> 3 = 'created' and r.result ->> 1 <> 'link'
-    ),
-    known = b.known + (
-      select count(*) from jsonb_array_elements(v_results) as r (result)
-      where r.result ->> 3 = 'known' and r.result ->> 1 <> 'link'
-    )
-  where b.tenant_id = v_tenant_id and b.id = v_batch.id;
 
   return query
   select
