@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(29);
+select plan(30);
 
 -- Ada lived in Paris until she moved in May 2024; the memory learned of Rome in February 2026.
 
@@ -162,6 +162,39 @@ select is(
   (select md5(string_agg(to_jsonb(f)::text, '' order by f.id)) from memory.facts as f), :'facts_before',
   'recall of a past time counts no references'
 );
+
+-- What the time of a query lifts, if others are nearer.
+create function memory_test.lifts(tenant_id text, nearer integer, max_results integer, known_at timestamptz)
+  returns boolean
+  language plpgsql
+as $$
+begin
+  perform memory_test.as_tenant(tenant_id);
+  perform memory.register_embedding_version('model', '1');
+  perform memory.configure('{"candidate_pool": 1}');
+  perform memory.store_fact('Ada', 'timely', 'timely', embedding => memory_test.near(0.8), as_of => '2026-01-05Z');
+  perform memory.store_fact('Ada', 'other ' || n, 'other', embedding => memory_test.near(0.95 - n / 1000.0), as_of => '2025-12-01Z')
+  from generate_series(1, nearer) as n;
+  return (
+    select m.content = 'timely'
+    from memory.recall(
+      'What happened in January 2026?', types => '{fact}', max_results => lifts.max_results, embedding => memory_test.axis(1),
+      known_at => lifts.known_at, as_of => '2026-02-03Z'
+    ) with ordinality as m
+    order by m.ordinality
+    limit 1
+  );
+end;
+$$;
+select results_eq(
+  $$ select memory_test.lifts(format('%s beside %s %s', p.max_results, p.nearer, t.known_at), p.nearer, p.max_results, t.known_at)
+     from (values (1, 1, 19), (2, 1, 20), (3, 11, 21), (4, 11, 22)) as p (position, max_results, nearer)
+     cross join (values (timestamptz '2026-02-02Z'), (null)) as t (known_at)
+     order by t.known_at, p.position $$,
+  $$ values (true), (false), (true), (false), (true), (false), (true), (false) $$,
+  'the past is searched as deep as the present: twice as many as are wanted, at least 20'
+);
+select memory_test.as_tenant('a') \g /dev/null
 
 select throws_ok(
   $$ select memory.recall('tea', known_at => 'infinity') $$, 'PM002', null,

@@ -209,6 +209,18 @@ comment on function memory.weigh_evidence(float8, float8, float8, float8) is
 'matches. All of 0..1.';
 grant execute on function memory.weigh_evidence to memory_search;
 
+create or replace function memory.candidate_depth(max_results integer)
+  returns integer
+  language sql
+  immutable
+  parallel safe
+  return greatest(2 * max_results, 20);
+
+comment on function memory.candidate_depth(integer) is
+'How many memories of each type are weighed by meaning and by words for so many results: boosts '
+'may bring one to the top that neither has there.';
+grant execute on function memory.candidate_depth to memory_search;
+
 create or replace function memory.required_evidence(
   min_evidence float8,
   documents bigint,

@@ -768,7 +768,7 @@ as $$
 #variable_conflict use_column
 declare
   v_listed boolean := listed or settings.ranking = 'specified';
-  v_depth integer := case when v_listed then max_results else greatest(2 * max_results, 20) end;
+  v_depth integer := case when v_listed then max_results else memory.candidate_depth(max_results) end;
   v_sharpness float8 := case when v_listed then 1 else settings.relevance_sharpness end;
   v_updates_first boolean := composite and not v_listed and settings.updates_first;
 begin

@@ -238,7 +238,7 @@ begin
       where not v_specified
       order by
         relevance desc, s.similarity desc nulls last, s.created_at desc, s.type_position, s.id
-      limit greatest(settings.candidate_pool, 2 * max_results)
+      limit greatest(settings.candidate_pool, memory.candidate_depth(max_results))
     ) as w
   ),
   -- As memory.fuse_lists fuses the lists of today.

@@ -81,7 +81,7 @@ declare
   v_has_topic boolean := topic ~ '\S';
   v_with_graph boolean := 'entry' = any (memory_types) and mode in ('hybrid', 'graph');
   v_embedding vector := case when mode in ('hybrid', 'semantic') then embedding end;
-  v_depth integer := greatest(2 * max_results, 20);
+  v_depth integer := memory.candidate_depth(max_results);
   v_words memory.keyword_query;
   v_corpus memory.corpus_size[];
   v_weighed memory.fused_candidate[];

@@ -7,6 +7,7 @@ drop function memory.asymmetric_score(bigint,bigint);
 drop function memory.composite_score(double precision,double precision,double precision,double precision,double precision,double precision,double precision,double precision,double precision);
 drop function memory.required_relevance(double precision,double precision,double precision);
 drop function memory.required_evidence(double precision,bigint,boolean);
+drop function memory.candidate_depth(integer);
 drop function memory.weigh_evidence(double precision,double precision,double precision,double precision);
 drop function memory.words_score(double precision,double precision);
 drop function memory.meaning_score(double precision,double precision,double precision);

@@ -12,6 +12,7 @@ select
   'memory.meaning_score(double precision,double precision,double precision)'::regprocedure,
   'memory.words_score(double precision,double precision)'::regprocedure,
   'memory.weigh_evidence(double precision,double precision,double precision,double precision)'::regprocedure,
+  'memory.candidate_depth(integer)'::regprocedure,
   'memory.required_evidence(double precision,bigint,boolean)'::regprocedure,
   'memory.required_relevance(double precision,double precision,double precision)'::regprocedure,
   'memory.composite_score(double precision,double precision,double precision,double precision,double precision,double precision,double precision,double precision,double precision)'::regprocedure,
