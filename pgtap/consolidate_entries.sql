@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(88);
+select plan(91);
 
 -- What entries say
 
@@ -495,6 +495,38 @@ select throws_ok($$ select memory.consolidate_entries(max_entries => 0) $$, 'PM0
 select throws_ok($$ select memory.list_entry_clusters('NaN') $$, 'PM002', null, 'a similarity that is no number is refused');
 select memory_test.as_tenant('') \g /dev/null
 select throws_ok($$ select memory.consolidate_entries() $$, '28000', null, 'nothing is consolidated without a tenant');
+
+-- The planes of signs_of, by the signs of each axis and of its opposite.
+
+create table memory_test.planes as
+select b.plane, a.axis, get_bit(s.ones, b.plane - 1) - get_bit(s.others, b.plane - 1) as coefficient
+from generate_series(1, 384) as a (axis)
+cross join lateral (
+  select memory.signs_of(memory_test.axis(a.axis)) as ones, memory.signs_of(array_fill(0, array[384])::vector - memory_test.axis(a.axis)) as others
+  offset 0
+) as s
+cross join generate_series(1, 768) as b (plane)
+where get_bit(s.ones, b.plane - 1) <> get_bit(s.others, b.plane - 1);
+select set_eq(
+  $$ select p.plane, p.axis, p.coefficient from memory_test.planes as p where p.plane <= 384 $$,
+  $$ select n as plane, n as axis, 1 as coefficient from generate_series(1, 384) as n $$,
+  'the first half of the signs says on which side of each axis a vector lies'
+);
+select is_empty(
+  $$ select 1 from memory_test.planes as p where p.plane > 384 group by p.plane having count(*) <> 4
+     union all
+     select 1 from memory_test.planes as p where p.plane > 384 group by p.axis having count(*) <> 4 $$,
+  'the other half is about sums of four axes each, which all count alike'
+);
+select is_empty(
+  $$ select p.plane, o.plane
+     from memory_test.planes as p
+     join memory_test.planes as o on o.axis = p.axis and o.plane > p.plane
+     where p.plane > 384
+     group by p.plane, o.plane
+     having sum(p.coefficient * o.coefficient) <> 0 $$,
+  'at right angles to each other, so that no sign follows from the others'
+);
 
 select * from finish();
 rollback;
