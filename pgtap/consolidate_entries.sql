@@ -456,13 +456,19 @@ select results_eq($$ select examined from memory.consolidate_entries(max_entries
 
 select memory_test.as_tenant('pairs');
 select memory.register_embedding_version('model', '1') as pairs_version \gset
+-- A number from -1 to 1, always the same.
+create function memory_test.chance(one integer, other integer)
+  returns float8
+  language sql
+  immutable
+  return ('x' || left(md5(one || ' ' || other), 8))::bit(32)::integer / 2147483648.0;
 -- 100 pairs with a similarity of about 0.95, which have nothing to do with one another.
 insert into memory.entries
   (tenant_id, entry_id, content, embedding, embedding_version_id, created_at, edited_at)
 select
   'pairs', 'mem-2026-01-01-' || lpad(n::text, 6, '0'), translate(n::text, '0123456789', 'abcdefghij'),
   (
-    select array_agg(sin(n / 2 * 71.3 * i + i * i) + 0.32 * sin(n * 37.7 * i + i * i * i) order by i)::vector
+    select array_agg(memory_test.chance(n / 2, i) + 0.23 * memory_test.chance(1000 + n, i) order by i)::vector
     from generate_series(1, 384) as i
   ),
   :'pairs_version', '2026-01-01Z', '2026-01-01Z'
