@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(55);
+select plan(56);
 
 -- What an export consists of
 
@@ -313,6 +313,18 @@ select results_eq(
 select is(
   (select count(*) from memory.list_memories() as m where m.content <> 'Porto'), 0::bigint,
   'and nothing of it is found'
+);
+
+select memory_test.as_tenant('links');
+select results_eq(
+  $$ select * from memory_test.import('[
+       {"type": "fact", "source_id": "f", "subject": "Ada", "predicate": "drinks", "content": "tea"},
+       {"type": "rule", "source_id": "r", "content": "Warm the pot."},
+       {"type": "rule", "source_id": "s", "content": "Wait."},
+       {"type": "link", "from": "r", "to": "f"}, {"type": "link", "from": "s", "to": "f"}, {"type": "link", "from": "r", "to": "s"}
+     ]') $$,
+  $$ values ('1 fact created'), ('2 rule created'), ('3 rule created'), ('4 link created'), ('5 link created'), ('6 link created') $$,
+  'links that share an end are imported, each of them once'
 );
 
 select memory_test.as_tenant('since');
