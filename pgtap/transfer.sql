@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(56);
+select plan(57);
 
 -- What an export consists of
 
@@ -392,6 +392,24 @@ select isnt_empty($$ select v.detail from memory.verify_chain() as v where v.mem
 select is(
   (select count(*) from regexp_matches(memory_test.restore_vectors('damaged'), 'model with vector') as m), 1::bigint,
   'damage to other memories of the tenant does not keep it from taking an export'
+);
+select memory_test.as_tenant('imported');
+select memory_test.import('[
+  {"type": "fact", "source_id": "f", "subject": "Bob", "predicate": "drinks", "content": "ale"},
+  {"type": "rule", "source_id": "r", "content": "Warm the pot."}, {"type": "link", "from": "r", "to": "f"}
+]') \g /dev/null
+select memory.forget_memory('fact', f.id) from memory.facts as f where f.tenant_id = 'imported' \g /dev/null
+create view memory_test.told as
+select e.memory_type, e.event_type, e.payload ? 'restored' as is_restored
+from memory.memory_events as e
+join memory.imported_memories as i on i.tenant_id = e.tenant_id and i.memory_type = e.memory_type and i.memory_id = e.memory_id
+join memory.import_batches as b on b.tenant_id = i.tenant_id and b.id = i.batch_id and b.name = 'one'
+where e.tenant_id = 'imported';
+create table memory_test.told_before as select * from memory_test.told;
+select memory_test.restore_vectors('imported') \g /dev/null
+select set_eq(
+  'select * from memory_test.told', 'select * from memory_test.told_before',
+  'the history of what another import has brought is not told again'
 );
 select is(memory_test.restore_vectors('same', 'model'), 'model with vector 0 waiting', 'so does one with the same model');
 select is(memory_test.restore_vectors('another', 'other'), 'without vector 1 waiting', 'with another model they are made anew');
