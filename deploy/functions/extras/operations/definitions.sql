@@ -52,6 +52,7 @@ begin
     from pg_proc as p
     where p.pronamespace = 'memory'::regnamespace
   ),
+  -- Pretty-printed, because a dump and its restore add parentheses.
   definitions as (
     select
       'function' as kind, f.name as identity,
@@ -68,7 +69,7 @@ begin
     union all
     select
       'trigger', format('%I on %s', t.tgname, r.name),
-      concat_ws(E'\n', t.tgenabled, pg_get_triggerdef(t.oid)), false
+      concat_ws(E'\n', t.tgenabled, pg_get_triggerdef(t.oid, true)), false
     from pg_trigger as t
     join relations as r on r.oid = t.tgrelid
     where not t.tgisinternal
@@ -80,8 +81,8 @@ begin
         p.polcmd, p.polpermissive,
         (select string_agg(o::regrole::text, ',' order by o::regrole::text collate "C")
          from unnest(p.polroles) as o),
-        coalesce(pg_get_expr(p.polqual, p.polrelid), '-'),
-        coalesce(pg_get_expr(p.polwithcheck, p.polrelid), '-')
+        coalesce(pg_get_expr(p.polqual, p.polrelid, true), '-'),
+        coalesce(pg_get_expr(p.polwithcheck, p.polrelid, true), '-')
       ),
       false
     from pg_policy as p
@@ -90,7 +91,7 @@ begin
     -- The query of a view is its rule _RETURN.
     select
       'rule', format('%I on %s', w.rulename, r.name),
-      concat_ws(E'\n', w.ev_enabled, pg_get_ruledef(w.oid)), false
+      concat_ws(E'\n', w.ev_enabled, pg_get_ruledef(w.oid, true)), false
     from pg_rewrite as w
     join relations as r on r.oid = w.ev_class
     union all
@@ -101,7 +102,7 @@ begin
         '%I on %s', k.conname,
         case when k.contypid = 0 then k.conrelid::regclass::text else k.contypid::regtype::text end
       ),
-      pg_get_constraintdef(k.oid), false
+      pg_get_constraintdef(k.oid, true), false
     from pg_constraint as k
     where k.connamespace = 'memory'::regnamespace and k.contype not in ('n', 't')
     union all
@@ -110,7 +111,7 @@ begin
       concat_ws(
         E'\n',
         format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity, a.attgenerated,
-        a.attcollation::regcollation, pg_get_expr(d.adbin, d.adrelid)
+        a.attcollation::regcollation, pg_get_expr(d.adbin, d.adrelid, true)
       ),
       false
     from pg_attribute as a
