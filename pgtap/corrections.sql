@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(102);
+select plan(103);
 
 -- What consolidation may change, and what waits as a proposal.
 
@@ -593,6 +593,18 @@ select results_eq(
 select is(
   (memory_test.tell('z', memory_test.fact('Ines Duarte', 'home_city', 'faro'), '2026-02-05Z')).confirmed, 1,
   'the same words confirm under either key'
+);
+select memory.entity_create('Uma Reis', 'person', aliases => '{my boss}') as uma \gset
+select memory.entity_create('Pia', 'person') as pia \gset
+select memory.store_fact('my boss', 'birthday', '3 May', as_of => '2026-02-05Z') \g /dev/null
+select memory.store_fact('Pia', 'birthday', '9 May', entity_id => :'pia', as_of => '2026-02-05Z') \g /dev/null
+select memory_test.tell('Uma', memory_test.fact('Uma Reis', 'birthday', '4 May'), '2026-02-06Z') \g /dev/null
+select results_eq(
+  $$ select f.content, f.entity_id, f.validity from memory.facts as f where f.predicate = 'birthday' order by f.content $$,
+  format(
+    $$ values ('3 May', %1$L::uuid, 'superseded'), ('4 May', %1$L, 'active'), ('9 May', %2$L, 'active') $$, :'uma', :'pia'
+  ),
+  'what was known under a name comes under its entity, whatever is known about another one'
 );
 
 -- A stated fact of scope global is known to each butler
