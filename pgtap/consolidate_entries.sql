@@ -493,15 +493,6 @@ select results_eq(
 select cmp_ok((select count(*) from memory_test.pairs(0)), '>=', 97::bigint, 'by their signs, nearly all are');
 select is_empty('select memory_test.pairs(0) except select memory_test.pairs(1000000)', 'and no others');
 
--- Arguments
-
-select throws_ok($$ select memory.consolidate_entries(0.49) $$, 'PM002', null, 'a similarity below 0.5 is refused');
-select throws_ok($$ select memory.consolidate_entries(1.01) $$, 'PM002', null, 'a similarity above 1 is refused');
-select throws_ok($$ select memory.consolidate_entries(max_entries => 0) $$, 'PM002', null, 'a run of no entries is refused');
-select throws_ok($$ select memory.list_entry_clusters('NaN') $$, 'PM002', null, 'a similarity that is no number is refused');
-select memory_test.as_tenant('') \g /dev/null
-select throws_ok($$ select memory.consolidate_entries() $$, '28000', null, 'nothing is consolidated without a tenant');
-
 -- The planes of signs_of, by the signs of each axis and of its opposite.
 
 create table memory_test.planes as
@@ -533,6 +524,15 @@ select is_empty(
      having sum(p.coefficient * o.coefficient) <> 0 $$,
   'at right angles to each other, so that no sign follows from the others'
 );
+
+-- Arguments
+
+select throws_ok($$ select memory.consolidate_entries(0.49) $$, 'PM002', null, 'a similarity below 0.5 is refused');
+select throws_ok($$ select memory.consolidate_entries(1.01) $$, 'PM002', null, 'a similarity above 1 is refused');
+select throws_ok($$ select memory.consolidate_entries(max_entries => 0) $$, 'PM002', null, 'a run of no entries is refused');
+select throws_ok($$ select memory.list_entry_clusters('NaN') $$, 'PM002', null, 'a similarity that is no number is refused');
+select memory_test.as_tenant('') \g /dev/null
+select throws_ok($$ select memory.consolidate_entries() $$, '28000', null, 'nothing is consolidated without a tenant');
 
 select * from finish();
 rollback;

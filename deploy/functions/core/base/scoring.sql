@@ -217,8 +217,7 @@ create or replace function memory.candidate_depth(max_results integer)
   return greatest(2 * max_results, 20);
 
 comment on function memory.candidate_depth(integer) is
-'How many memories of each type are weighed by meaning and by words for so many results: boosts '
-'may bring one to the top that neither has there.';
+'How many candidates to weigh for so many results: boosts may lift one that is not among these.';
 grant execute on function memory.candidate_depth to memory_search;
 
 create or replace function memory.required_evidence(
