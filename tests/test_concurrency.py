@@ -290,6 +290,27 @@ async def test_reading_does_not_wait_for_those_who_write(database: Database, rea
         assert database.value("select reference_count from memory.facts") == 1
 
 
+async def test_reading_waits_for_a_rebuild_of_the_vector_index(database: Database) -> None:
+    fact = database.value("select memory.store_fact('Ada', 'drinks', 'tea')")
+    async with await Memory.connect(database.login("a")) as memory:
+        with psycopg.connect(database.superuser_url) as rebuilding:
+            rebuilding.execute("lock memory.facts")  # as it does while it replaces an index
+            reading = asyncio.create_task(memory.get_memory("fact", fact))
+            # Longer than it waits to count a reference.
+            while not database.value(
+                "select count(*) from pg_stat_activity where wait_event_type = 'Lock' "
+                "and now() - query_start > interval '1 second'"
+            ):
+                assert not reading.done(), reading
+                await asyncio.sleep(0.05)
+            rebuilding.commit()
+
+        found = await reading
+
+    assert found is not None
+    assert found["content"] == "tea"
+
+
 async def test_workers_claim_every_memory_once(database: Database) -> None:
     database.query("select memory.register_embedding_version('model', '1')")
     for n in range(60):
