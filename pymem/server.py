@@ -28,7 +28,14 @@ import platformdirs
 import psycopg
 
 from pymem.errors import UnavailableError
-from pymem.postgres import PACKAGES, major_of, server_programs
+from pymem.postgres import (
+    SIMILARITY,
+    Package,
+    lender_of,
+    major_of,
+    package_of,
+    server_programs,
+)
 
 try:
     import fcntl
@@ -243,23 +250,54 @@ class EmbeddedServer:
 
     def _binaries(self, account: _Account) -> Path:
         programs = server_programs()
-        package = next((each for each in PACKAGES if each.programs() == programs), None)
+        package = package_of(programs)
         if account.name is None or package is None:
             return programs
-        # The service user may be unable to reach a package in a private home directory. Give it a
-        # copy instead of opening that directory.
+        # Libraries lie elsewhere in the former on macOS.
+        site = programs.parent.parent.parent
+        install = site / package.module / package.install
+        software = self._copied(package, "", site, [install, site / package.libraries()])
+        return software / package.module / package.install / "bin"
+
+    def _lent_settings(self, account: _Account) -> dict[str, str]:
+        """Return the settings by which the server finds an extension in another package."""
+        package = lender_of(server_programs())
+        if package is None or (folder := package.folder()) is None:
+            return {}
+        site = folder.parent
+        if account.name is not None:
+            files = package.extension_files(SIMILARITY)
+            site = self._copied(package, f"-{SIMILARITY}", site, files)
+        install = site / package.module / package.install
+        if ":" in str(install):  # which separates folders
+            return {}
+        return {
+            "extension_control_path": f"$system:{install}/share/postgresql",
+            "dynamic_library_path": f"$libdir:{install}/lib/postgresql",
+        }
+
+    def _copied(self, package: Package, suffix: str, site: Path, paths: list[Path]) -> Path:
+        """Return a folder with copies of files and folders of a package, at the same places.
+
+        The service user may be unable to reach a package in a private home directory. It gets a
+        copy, so that nobody has to open that directory.
+        """
         version = importlib.metadata.version(package.distribution)
-        software = self.folder / f"{package.distribution}-{version}"
+        software = self.folder / f"{package.distribution}-{version}{suffix}"
         if not software.is_dir():
             fresh = Path(tempfile.mkdtemp(dir=self.folder))
-            site = programs.parent.parent.parent
-            for name in (f"{package.module}/{package.install}", package.libraries()):
-                # Not on macOS, where libraries lie elsewhere in the former.
-                if (site / name).is_dir():
-                    shutil.copytree(site / name, fresh / name)
-            fresh.chmod(0o755)
+            for path in paths:
+                target = fresh / path.relative_to(site)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                if path.is_dir():
+                    shutil.copytree(path, target)
+                elif path.exists():
+                    shutil.copy(path, target)
+            # Whatever the umask is, and was when the package was installed.
+            for path in (fresh, *fresh.rglob("*")):
+                path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
             fresh.rename(software)
-        return software / package.module / package.install / "bin"
+        return software
 
     def data_major(self) -> int | None:
         """Return the major version of PostgreSQL that made the data; None without data."""
@@ -327,7 +365,12 @@ class EmbeddedServer:
             self._upgraded.rename(self._data)
 
     def _write_settings(self, account: _Account) -> None:
-        settings = {"unix_socket_directories": f"'{self._socket_folder()}'", **self._settings}
+        lent = self._lent_settings(account)
+        settings = {
+            "unix_socket_directories": f"'{self._socket_folder()}'",
+            **{name: "'{}'".format(value.replace("'", "''")) for name, value in lent.items()},
+            **self._settings,
+        }
         text = (
             "# Written by pymem at every start; put your own settings after the include in\n"
             "# postgresql.conf.\n"

