@@ -31,6 +31,8 @@ to memory_search;
 
 grant select (tenant_id, claimed_until) on memory.embedding_queue to memory_search;
 
+grant select (tenant_id) on memory.memory_events to memory_search;
+
 grant select (tenant_id, former_languages) on memory.corpus_statistics to memory_search;
 
 grant select (tenant_id, status, similarity_floor, similarity_ceiling)

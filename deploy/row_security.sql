@@ -19,7 +19,7 @@ begin
 
   foreach v_table in array array[
     'episodes', 'facts', 'rules', 'entries', 'entities', 'entity_names', 'embedding_versions',
-    'embedding_queue', 'corpus_statistics', 'job_runs'
+    'embedding_queue', 'corpus_statistics', 'job_runs', 'memory_events'
   ] loop
     execute format(
       'create policy ranked_retrieval on memory.%I for select to memory_search using (true)',

@@ -62,6 +62,7 @@ as $$
     (select jsonb_object_agg(s.setting, 'off') from memory_test.schedules as s) || schedules
   );
 $$;
+select memory_test.only('c', '{}') \g /dev/null
 select memory_test.only('e', '{}') \g /dev/null
 select memory_test.only('a', '{"event_seal_schedule": "40 * * * *"}') \g /dev/null
 select memory_test.only('b', '{"event_seal_schedule": "20 * * * *", "decay_sweep_schedule": "0 3 * * *"}') \g /dev/null
@@ -92,8 +93,12 @@ select is(
 );
 select memory_test.as_tenant('d') \g /dev/null
 select memory.store_rule('Offer tea') \g /dev/null
+select memory_test.as_tenant('f') \g /dev/null
+select memory.put_items('[{"namespace": ["x"], "key": "y", "value": {}}]') \g /dev/null
+select memory_test.as_tenant('g') \g /dev/null
+select memory.configure('{"event_seal_schedule": "50 * * * *"}') \g /dev/null
 select is(
-  array(select d.tenant_id from memory.find_due_jobs_all_tenants('2026-03-01 14:00:50Z') as d where d.tenant_id = 'd'),
+  array(select d.tenant_id from memory.find_due_jobs_all_tenants('2026-03-01 14:00:50Z') as d where d.tenant_id >= 'd'),
   '{}', 'new tenants are looked for once a minute'
 );
 select memory_test.due('2026-03-01 14:01Z') \g /dev/null
@@ -101,7 +106,7 @@ select is(
   array(
     select d.tenant_id from memory.find_due_jobs_all_tenants('2026-03-02 14:00Z') as d where d.job = 'run_decay_sweep'
   ),
-  '{b,d}', 'a tenant that comes later is looked after as well'
+  '{b,d,f,g}', 'a tenant that comes later is looked after as well, also one that has items or settings and no memory'
 );
 
 -- As a job leaves it that ran while its schedule was changed.

@@ -310,7 +310,8 @@ select is_empty(
            ('embedding_versions', 'tenant_id'), ('embedding_versions', 'status'),
            ('embedding_versions', 'similarity_floor'), ('embedding_versions', 'similarity_ceiling'),
            ('embedding_queue', 'tenant_id'), ('embedding_queue', 'claimed_until'),
-           ('corpus_statistics', 'tenant_id'), ('corpus_statistics', 'former_languages')
+           ('corpus_statistics', 'tenant_id'), ('corpus_statistics', 'former_languages'),
+           ('memory_events', 'tenant_id')
          )
        ) $$,
   'no column privilege is granted beyond the dashboard views, the similarity scale and where work waits'

@@ -391,7 +391,13 @@ as $$
   select r.tenant_id from memory.job_runs as r where r.due_at is null
   union
   (
-    select t.tenant_id from memory.tenants_with_memories() as t (tenant_id)
+    -- Whatever a tenant does leaves an event; but memories may outlive theirs.
+    select t.tenant_id
+    from (
+      select e.tenant_id from memory.tenants_in('memory_events', 'true', null) as e (tenant_id)
+      union
+      select m.tenant_id from memory.tenants_with_memories() as m (tenant_id)
+    ) as t
     where include_new
     except
     select j.tenant_id from memory.tenants_in('job_runs', 'true', null) as j (tenant_id)
@@ -400,7 +406,7 @@ $$;
 
 comment on function memory.tenants_without_due_times(boolean) is
 'The tenants whose settings have changed since somebody last looked for their jobs, and those with '
-'memories whose jobs nobody has looked for (include_new).';
+'memories or events whose jobs nobody has looked for (include_new).';
 grant execute on function memory.tenants_without_due_times to memory_owner;
 
 set local role memory_owner;
