@@ -129,7 +129,7 @@ def test_a_password_is_no_argument_of_a_program() -> None:
 
 @pytest.fixture
 def no_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres, "packaged_programs", lambda: None)
+    monkeypatch.setattr(postgres, "PACKAGES", ())
     monkeypatch.delenv("PYMEM_POSTGRES_BIN", raising=False)
 
 

@@ -311,6 +311,20 @@ async def test_reading_waits_for_a_rebuild_of_the_vector_index(database: Databas
     assert found["content"] == "tea"
 
 
+async def test_sessions_that_undo_one_event_undo_it_once(database: Database) -> None:
+    rule = database.value("select memory.store_rule('Offer tea')")
+    database.query("select memory.mark_helpful(%s)", rule)
+    marked = database.value("select id from memory.memory_events where event_type ~ 'helpful'")
+
+    async def undo(memory: Memory, _: int) -> str:
+        return (await memory.undo_event(marked)).outcome
+
+    outcomes = await together(database, undo)
+
+    assert sorted(outcomes) == ["undone"] + ["undone before"] * (SESSIONS - 1)
+    assert database.value("select success_count from memory.rules") == 0
+
+
 async def test_workers_claim_every_memory_once(database: Database) -> None:
     database.query("select memory.register_embedding_version('model', '1')")
     for n in range(60):
