@@ -159,7 +159,9 @@ async def test_a_standby_that_is_behind_answers_stale_reads_only(
             await Memory.connect(url, read_url=read_url, fresh_within=0.2) as fresh,
             await Memory.connect(url, read_url=read_url, freshness="stale") as stale,
         ):
+            catch_up(primary, standby)  # with what the clients have found when they connected
             replaying.execute("select pg_wal_replay_pause()")
+            wait_until(standby, "select pg_get_wal_replay_pause_state() = 'paused'")
             try:
                 await stale.store_fact("user", "drinks", "tea")
                 assert await stale.search("tea") == []
@@ -177,6 +179,7 @@ async def test_a_standby_that_is_behind_answers_stale_reads_only(
 
         # A client that connects sees what had been committed before.
         replaying.execute("select pg_wal_replay_pause()")
+        wait_until(standby, "select pg_get_wal_replay_pause_state() = 'paused'")
         try:
             with psycopg.connect(url, autocommit=True) as connection:
                 connection.execute("select memory.store_fact('user', 'likes', 'jam')")
