@@ -10,6 +10,7 @@ from generator.catalog import Catalog, Column, Function, Row
 from generator.exceptions import (
     ARGUMENT_TYPES,
     AT_PRIMARY,
+    COUNTS,
     EXPRESSIONS,
     FIELD_TYPES,
     LEFT_OUT,
@@ -299,6 +300,8 @@ def _arguments(functions: tuple[Function, ...]) -> str:
         + '}\n"""Arguments without a default, by function: the function judges None in them."""\n'
         + f"\nREADING_FUNCTIONS = frozenset({{{', '.join(map(repr, _reading(functions)))}}})\n"
         + '"""Functions that a standby may answer instead of the primary."""\n'
+        + f"\nCOUNTING_FUNCTIONS = frozenset({{{', '.join(map(repr, sorted(COUNTS)))}}})\n"
+        + '"""Those that write which memories they have read, and nothing else."""\n'
     )
 
 

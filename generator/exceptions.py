@@ -61,9 +61,12 @@ RENDERED_ARGUMENTS = {
 }
 """What memory.embedding_text makes the text of a memory from, by type; others: their content."""
 
+COUNTS = {"recall", "context", "get_memory", "get_entry", "retrieve_entries"}
+"""VOLATILE functions that write, where they may, what they have read, and nothing else."""
+
 READS = {
-    # They count what they read, where the transaction may write.
-    *("recall", "context", "get_memory", "get_entry", "retrieve_entries"),
+    *COUNTS,
+    # They put the end of what they read off, where the transaction may write.
     *("get_items", "search_items"),
     # VOLATILE only for what they read or measure.
     *("metrics", "measure_index_recall"),

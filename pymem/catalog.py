@@ -319,3 +319,6 @@ READING_FUNCTIONS = frozenset(
     }
 )
 """Functions that a standby may answer instead of the primary."""
+
+COUNTING_FUNCTIONS = frozenset({"context", "get_entry", "get_memory", "recall", "retrieve_entries"})
+"""Those that write which memories they have read, and nothing else."""

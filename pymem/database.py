@@ -27,6 +27,7 @@ from psycopg.types.json import Jsonb, set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from pymem.catalog import (
+    COUNTING_FUNCTIONS,
     JSON_ARGUMENTS,
     READING_FUNCTIONS,
     REQUIRED_ARGUMENTS,
@@ -342,7 +343,7 @@ class Database:
     async def value(self, request: Request, function: str, /, **arguments: Any) -> Any:
         """Call a function that returns one value; optional arguments that are None are omitted."""
         parameters = _parameters(function, arguments)
-        query = _statement(function, tuple(parameters), None, _bookkeeping(function))
+        query = _statement(function, tuple(parameters), None, function in COUNTING_FUNCTIONS)
         [value] = await self._called(request, function, query, parameters, scalar_row)
         return value
 
@@ -389,7 +390,7 @@ class Database:
         """Call a function that returns a set; optional arguments that are None are omitted."""
         parameters = _parameters(function, arguments)
         columns = _columns(row)  # type: ignore[arg-type]
-        query = _statement(function, tuple(parameters), columns, _bookkeeping(function))
+        query = _statement(function, tuple(parameters), columns, function in COUNTING_FUNCTIONS)
         # Columns have the order of the fields.
         return await self._called(request, function, query, parameters, args_row(row))
 
@@ -655,14 +656,6 @@ async def _check(connection: psycopg.AsyncConnection[Any]) -> None:
 # The connection is lost, or there is none; not a canceled or conflicting statement.
 _LOST = ("08", "53", "57P")
 
-# These functions only write reference counts. Losing a count in a server crash is harmless, so
-# their commit need not wait for the disk.
-_BOOKKEEPING = frozenset({"recall", "get_memory"})
-
-
-def _bookkeeping(function: str) -> bool:
-    return function in _BOOKKEEPING
-
 
 @functools.cache
 def _columns(row: type[Any]) -> tuple[str, ...]:
@@ -675,7 +668,8 @@ def _statement(
 ) -> str:
     """Return the statement that makes a call, in one transaction.
 
-    It sets the request first; OFFSET 0 is an optimization fence that keeps this order.
+    It sets the request first; OFFSET 0 is an optimization fence that keeps this order. If relaxed,
+    its commit does not wait for the disk: a crash may lose what it writes.
     """
     named = sql.SQL(", ").join(
         [

@@ -227,6 +227,40 @@ async def test_the_primary_answers_while_no_standby_is_there(primary: Cluster) -
         assert found.content == "tea"
 
 
+async def test_who_counts_what_is_read_waits_neither_for_the_disk_nor_for_a_standby(
+    primary: Cluster,
+) -> None:
+    url = primary.database.login("counting", name="pymem_test_counting", roles=ALL)
+    async with await Memory.connect(url) as memory:
+        fact = await memory.store_fact("user", "drinks", "tea")
+        entry = await memory.create_entry("# Tea\n\nGreen tea in the afternoon.")
+        with psycopg.connect(primary.url, autocommit=True) as connection:
+            connection.execute("alter system set synchronous_standby_names = 'nobody'")
+            connection.execute("select pg_reload_conf()")
+            wait_until(primary, "select current_setting('synchronous_standby_names') = 'nobody'")
+            try:
+                async with asyncio.timeout(20):
+                    found = [
+                        *await memory.recall("tea", types=["fact"]),
+                        *await memory.retrieve_entries("green tea"),
+                        await memory.get_memory("fact", fact),
+                        await memory.get_entry(entry.entry_id),
+                        await memory.context("tea", butler="home"),
+                    ]
+            finally:
+                connection.execute("alter system reset synchronous_standby_names")
+                connection.execute("select pg_reload_conf()")
+
+    assert len(found) == 5
+    assert all(found)
+    counts = primary.database.query(
+        "select reference_count from memory.facts where tenant_id = 'counting' union all "
+        "select reference_count from memory.entries where tenant_id = 'counting'",
+        tenant="counting",
+    )
+    assert min(count for (count,) in counts) >= 2
+
+
 async def test_a_promotion_loses_nothing_and_reads_go_on(
     primary: Cluster, standby: Cluster
 ) -> None:
