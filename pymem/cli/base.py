@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
-_LOAD_SECONDS = 10.0
+_LOAD_SECONDS = 20.0  # torch takes ten to start from a cold disk
 
 EXIT_REFUSED = 1
 EXIT_UNAVAILABLE = 3
