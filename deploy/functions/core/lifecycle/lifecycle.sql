@@ -122,7 +122,11 @@ begin
   perform memory.check_word('memory_type', memory_type, memory.memory_type_names());
   perform memory.check_write_time('as_of', as_of);
 
-  v_memory := memory.read_memory(v_tenant_id, memory_type, memory_id, as_of);
+  -- Reading must also work on a standby, where nothing can be counted.
+  if memory.can_write() then
+    perform memory.count_references(array[memory_type], array[memory_id], as_of);
+  end if;
+  v_memory := memory.columns_of_memory(v_tenant_id, memory_type, memory_id);
   if v_memory ->> 'policy' = 'billy' then
     raise exception '% % is guarded', memory_type, memory_id
       using errcode = 'PM008',

@@ -169,27 +169,7 @@ begin
     ) || ' end; end;'
   );
 
-  -- Reading does not wait for a long transaction that writes, such as a change of the model.
-  perform memory.define_memory_function(
-    'reference_memory(tenant_id text, memory_type text, memory_id uuid, as_of timestamptz)',
-    'jsonb', 'volatile set lock_timeout = ''500ms''',
-    'declare
-       v_memory jsonb;
-     begin
-       case memory_type ' || memory.branch_by_type(
-      'update {table} as m
-       set
-         reference_count = m.reference_count + 1,
-         last_referenced_at = greatest(m.last_referenced_at, as_of)
-       where m.tenant_id = reference_memory.tenant_id and m.id = memory_id
-       returning to_jsonb(m) - ''{tenant_id,embedding,search_vector}''::text[] into v_memory;'
-    ) || ' end case;
-       return v_memory;
-     exception
-       when lock_not_available then return null;
-     end;'
-  );
-
+  -- Who reads does not wait for a long transaction that writes, such as a change of the model.
   -- Locked type by type in the order of all functions, then by id, so that readers deadlock neither
   -- with each other nor with those who write.
   perform memory.define_memory_function(
@@ -261,8 +241,7 @@ $$;
 
 comment on function memory.refresh_memory_functions() is
 'Makes memory.created_at_of, memory_exists, lock_memory, renew_memory, hide_memory, '
-'columns_of_memory, reference_memory, count_references and resolved_state handle each type in '
-'memory.memory_types.';
+'columns_of_memory, count_references and resolved_state handle each type in memory.memory_types.';
 
 do $$
 begin
@@ -284,9 +263,6 @@ comment on function memory.hide_memory(text, text, uuid, timestamptz) is
 comment on function memory.columns_of_memory(text, text, uuid) is
 'A memory as a JSON object of all its columns but the tenant and the vectors; NULL for an unknown '
 'one. Counts nothing.';
-comment on function memory.reference_memory(text, text, uuid, timestamptz) is
-'Counts a reference to a memory at as_of, and returns the memory as memory.columns_of_memory does; '
-'NULL for an unknown one, and if somebody else has kept it locked for half a second.';
 comment on function memory.resolved_state(text, text, uuid, timestamptz) is
 'State of the memory at an end of a link: its lifecycle_state, and expired for one that has '
 'expired or that left a tombstone.';
@@ -294,34 +270,6 @@ comment on function memory.count_references(text[], uuid[], timestamptz) is
 'Counts one reference, at as_of, to each of some memories, named by type and id at the same '
 'places. Bookkeeping: no event, and nothing is counted if one stays locked by somebody else for '
 'half a second, so that no reader waits longer.';
-
-create or replace function memory.read_memory(
-  tenant_id text,
-  memory_type text,
-  memory_id uuid,
-  as_of timestamptz
-)
-  returns jsonb
-  language plpgsql
-  volatile
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-begin
-  -- Reading must also work on a standby, where nothing can be counted.
-  return coalesce(
-    case
-      when memory.can_write()
-      then memory.reference_memory(tenant_id, memory_type, memory_id, as_of)
-    end,
-    memory.columns_of_memory(tenant_id, memory_type, memory_id)
-  );
-end;
-$$;
-
-comment on function memory.read_memory(text, text, uuid, timestamptz) is
-'A memory as memory.columns_of_memory returns it, counting a reference to it if that is possible '
-'(memory.reference_memory) and the transaction is not read-only; NULL for an unknown one. Waits '
-'only while somebody keeps the whole table locked, as a rebuild of its vector index does.';
 
 create or replace function memory.check_after_creation(
   tenant_id text,

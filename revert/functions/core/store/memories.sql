@@ -4,10 +4,8 @@ begin;
 
 drop function memory.refresh_memory_types();
 drop function memory.check_after_creation(text,text,uuid,timestamp with time zone);
-drop function memory.read_memory(text,text,uuid,timestamp with time zone);
 drop function memory.resolved_state(text,text,uuid,timestamp with time zone);
 drop function memory.count_references(text[],uuid[],timestamp with time zone);
-drop function memory.reference_memory(text,text,uuid,timestamp with time zone);
 drop function memory.columns_of_memory(text,text,uuid);
 drop function memory.hide_memory(text,text,uuid,timestamp with time zone);
 drop function memory.renew_memory(memory.settings,text,uuid,timestamp with time zone,timestamp with time zone);

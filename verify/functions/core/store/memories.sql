@@ -11,10 +11,8 @@ select
   'memory.renew_memory(memory.settings,text,uuid,timestamp with time zone,timestamp with time zone)'::regprocedure,
   'memory.hide_memory(text,text,uuid,timestamp with time zone)'::regprocedure,
   'memory.columns_of_memory(text,text,uuid)'::regprocedure,
-  'memory.reference_memory(text,text,uuid,timestamp with time zone)'::regprocedure,
   'memory.count_references(text[],uuid[],timestamp with time zone)'::regprocedure,
   'memory.resolved_state(text,text,uuid,timestamp with time zone)'::regprocedure,
-  'memory.read_memory(text,text,uuid,timestamp with time zone)'::regprocedure,
   'memory.check_after_creation(text,text,uuid,timestamp with time zone)'::regprocedure,
   'memory.refresh_memory_types()'::regprocedure;
 rollback;
