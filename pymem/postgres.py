@@ -126,25 +126,14 @@ def package_of(programs: Path) -> Package | None:
 
 
 def lender_of(programs: Path) -> Package | None:
-    """Return the package whose pg_trgm the programs of another package lack, and can use.
+    """Return the package whose pg_trgm the programs of another package lack, and use.
 
-    They can if they are of the same major version, from 18 on: older ones look for extensions in
-    one folder only.
+    All packages are of PostgreSQL 18, the first one that looks for extensions in several folders.
     """
     package = package_of(programs)
     if package is None or package.has_extension(SIMILARITY):
         return None
-    major = major_of(programs) or 0
-    return next(
-        (
-            other
-            for other in PACKAGES
-            if major >= 18
-            and other.has_extension(SIMILARITY)
-            and major_of(other.programs() or programs) == major
-        ),
-        None,
-    )
+    return next((other for other in PACKAGES if other.has_extension(SIMILARITY)), None)
 
 
 def installed_programs() -> Iterator[tuple[int, Path]]:

@@ -253,9 +253,9 @@ class EmbeddedServer:
         package = package_of(programs)
         if account.name is None or package is None:
             return programs
-        # Libraries lie elsewhere in the former on macOS.
         site = programs.parent.parent.parent
         install = site / package.module / package.install
+        # On macOS, the libraries lie in the folder of PostgreSQL.
         software = self._copied(package, "", site, [install, site / package.libraries()])
         return software / package.module / package.install / "bin"
 
