@@ -42,12 +42,8 @@ async def _drain(url: str) -> list[str]:
                 await asyncio.sleep(0.2)
             while await acting.reindex_texts():
                 pass
-        for acting in _tenants(memory):
-            deadline = time.monotonic() + LONGEST_EMBEDDING
-            while await _embed(acting):
-                if time.monotonic() > deadline:
-                    problems.append(f"{acting.tenant_id}: vectors keep waiting")
-                    break
+        done = await asyncio.gather(*map(_embed_all, _tenants(memory)))
+        problems += [each for each in done if each is not None]
         for acting in _tenants(memory):
             await acting.fold_corpus_statistics()
             while (await acting.seal_events()).sealed:
@@ -58,6 +54,15 @@ async def _drain(url: str) -> list[str]:
 def _tenants(memory: Memory) -> list[Memory]:
     # Also those that have settings and no memories, which workers leave alone.
     return [memory.for_request(tenant_id=tenant, actor="campaign") for tenant in TENANTS]
+
+
+async def _embed_all(acting: Memory) -> str | None:
+    """Embed what waits in a tenant; return what kept waiting."""
+    deadline = time.monotonic() + LONGEST_EMBEDDING
+    while await _embed(acting):
+        if time.monotonic() > deadline:
+            return f"{acting.tenant_id}: vectors keep waiting"
+    return None
 
 
 async def _embed(acting: Memory) -> int:

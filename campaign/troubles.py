@@ -16,7 +16,7 @@ from campaign.storm import Storm
 
 Trouble = Callable[[Storm, float], None]
 
-PAUSE = 4.0
+PAUSE = 2.0
 """Seconds between two kills, at most."""
 SHARES = {"server": 40, "backend": 35, "client": 18, "worker": 7}
 """Of a hundred kills with SIGKILL, how many hit what."""
