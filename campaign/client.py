@@ -48,7 +48,7 @@ class Load:
         tasks: How many calls it makes at once; every third task uses the Python client.
         settings: Settings of its sessions, such as statement_timeout.
         is_adrift: Whether its clock is wrong by up to days.
-        calm: Whether it leaves out what keeps everybody waiting.
+        bounded: Whether it leaves out what answers with a whole memory.
         batches: Whether it stores many memories at a time more often.
         pause: Seconds that a task waits on the average after each call.
     """
@@ -61,7 +61,7 @@ class Load:
     tasks: int = 4
     settings: dict[str, str] | None = None
     is_adrift: bool = False
-    calm: bool = False
+    bounded: bool = False
     batches: bool = False
     pause: float = 0
 
@@ -253,7 +253,7 @@ async def work(load: Load) -> None:
 
 
 def _repertoire(load: Load, functions: dict[str, Function]) -> Repertoire:
-    return Repertoire(functions, calm=load.calm, batches=load.batches)
+    return Repertoire(functions, bounded=load.bounded, batches=load.batches)
 
 
 async def _functions(load: Load, stopping: asyncio.Event) -> dict[str, Function]:

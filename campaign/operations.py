@@ -1094,20 +1094,16 @@ class Repertoire:
 
     Args:
         functions: What a role may call.
-        calm: Leave out what rebuilds or rewrites for everybody at once: each such call keeps all
-            others waiting, so that a run that counts calls would mostly wait.
+        bounded: Leave out what answers with a whole memory, which grows: then a client needs ever
+            more memory for an answer.
         batches: Store many memories at a time more often.
     """
 
     def __init__(
-        self, functions: dict[str, Function], *, calm: bool = False, batches: bool = False
+        self, functions: dict[str, Function], *, bounded: bool = False, batches: bool = False
     ) -> None:
         self.functions = functions
-        self._changing = [
-            each
-            for each in OPERATIONS
-            if each.function in functions and not (calm and each.function in CALM)
-        ]
+        self._changing = [each for each in OPERATIONS if each.function in functions]
         self._weights = [
             each.weight * (3 if batches and each.function in BATCHES else 1)
             for each in self._changing
@@ -1115,7 +1111,9 @@ class Repertoire:
         self._reading = [
             each
             for each in functions.values()
-            if each.volatility == "s" and each.name not in NOT_CALLED
+            if each.volatility == "s"
+            and each.name not in NOT_CALLED
+            and not (bounded and each.name in WHOLE)
         ]
         self._shares = [_HEAVY.get(each.name, 1.0) for each in self._reading]
 
@@ -1129,7 +1127,9 @@ class Repertoire:
 
 
 BATCHES = frozenset({"store_facts"})
-CALM = frozenset({"rebuild_vector_indexes", "erase_subject", "measure_index_recall"})
+WHOLE = frozenset(
+    {"diff_as_of", "export_all_memories", "export_entries", "export_memories", "memories_as_of"}
+)
 
 NOT_CALLED: dict[str, str] = {
     "list_busy_tenants": "answers a login that may name the tenant, and tells of all",

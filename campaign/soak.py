@@ -57,7 +57,9 @@ where schemaname = 'memory' and n_live_tup >= 1000
 def soak(seed: str, seconds: float) -> Piece:
     """Let clients call for so many seconds, measure all the while, and check everything."""
     with cluster("soak") as made:
-        plan = Plan("soak", seed, seconds, processes=2, tasks=4, workers=1, pause=PAUSE)
+        plan = Plan(
+            "soak", seed, seconds, processes=2, tasks=4, workers=1, pause=PAUSE, bounded=True
+        )
         storm = Storm(made, plan)
         samples: list[dict[str, Any]] = []
 

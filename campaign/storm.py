@@ -53,7 +53,7 @@ class Plan:
         workers: Processes of workers.
         settings: Settings of the sessions of clients.
         is_adrift: Whether the clocks of the clients are wrong.
-        calm: Whether to leave out what keeps everybody waiting.
+        bounded: Whether to leave out what answers with a whole memory, which grows.
         batches: Whether the clients store many memories at a time more often.
         checks: Whether to check anything at the end.
         pause: Seconds that a client waits on the average after each call.
@@ -68,7 +68,7 @@ class Plan:
     workers: int = 1
     settings: dict[str, str] = field(default_factory=dict)
     is_adrift: bool = False
-    calm: bool = False
+    bounded: bool = False
     batches: bool = False
     checks: bool = True
     pause: float = 0
@@ -115,7 +115,7 @@ class Storm:
             seed=name,
             tasks=self.plan.tasks,
             is_adrift=self.plan.is_adrift,
-            calm=self.plan.calm,
+            bounded=self.plan.bounded,
             batches=self.plan.batches,
             pause=self.plan.pause,
         )
