@@ -48,7 +48,7 @@ class Load:
         tasks: How many calls it makes at once; every third task uses the Python client.
         settings: Settings of its sessions, such as statement_timeout.
         is_adrift: Whether its clock is wrong by up to days.
-        bounded: Whether it leaves out what answers with a whole memory.
+        bounded: Whether it leaves a whole memory alone.
         batches: Whether it stores many memories at a time more often.
         pause: Seconds that a task waits on the average after each call.
     """
@@ -77,7 +77,13 @@ class Client:
         self.chance = random.Random(f"{load.seed}/{number}")
         self.worlds = []
         for tenant in load.urls:
-            world = World(tenant, self.chance, is_adrift=load.is_adrift, batches=load.batches)
+            world = World(
+                tenant,
+                self.chance,
+                is_adrift=load.is_adrift,
+                batches=load.batches,
+                bounded=load.bounded,
+            )
             # Of the storm, so that all clients speak of the same sessions.
             for session in session_ids(random.Random(load.seed.partition("/")[0] + tenant), 6):
                 world.learn("session", session)

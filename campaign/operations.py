@@ -48,6 +48,7 @@ class World:
         chance: Decides everything.
         is_adrift: Whether the clock of the client is wrong by up to days.
         batches: Whether batches are large.
+        bounded: Whether the client leaves a whole memory alone.
     """
 
     def __init__(
@@ -57,12 +58,14 @@ class World:
         *,
         is_adrift: bool = False,
         batches: bool = False,
+        bounded: bool = False,
     ) -> None:
         self.tenant = tenant
         self.marker = TENANTS[tenant]
         self.chance = chance
         self.is_adrift = is_adrift
         self.batches = batches
+        self.bounded = bounded
         self.known: dict[str, deque[str]] = defaultdict(lambda: deque(maxlen=400))
         self.number = 0
 
@@ -711,19 +714,19 @@ def sign_off_runner_all_tenants(w: World) -> Arguments:
 
 @operation(0.15)
 def configure(w: World) -> Arguments:
-    return {
-        "settings": w.pick(
-            (
-                {"min_relevance": w.pick((0, 0.06))},
-                {"ranking": w.pick(("calibrated", "specified"))},
-                {"boost_named": w.chance.randrange(10) / 10},
-                {"rule_helpful_confirms": w.pick((True, False))},
-                {"text_search_config": w.pick(("english", "simple", "german"))},
-                {"embedding_rendering": w.pick(("content", "previous_dated"))},
-                {"consolidation_review": w.chance.random() < 0.3},
-            )
-        )
-    }
+    choices: list[Arguments] = [
+        {"min_relevance": w.pick((0, 0.06))},
+        {"ranking": w.pick(("calibrated", "specified"))},
+        {"boost_named": w.chance.randrange(10) / 10},
+        {"rule_helpful_confirms": w.pick((True, False))},
+        {"consolidation_review": w.chance.random() < 0.3},
+    ]
+    if not w.bounded:
+        choices += [
+            {"text_search_config": w.pick(("english", "simple", "german"))},
+            {"embedding_rendering": w.pick(("content", "previous_dated"))},
+        ]
+    return {"settings": w.pick(choices)}
 
 
 @operation(0.2)
@@ -1094,8 +1097,8 @@ class Repertoire:
 
     Args:
         functions: What a role may call.
-        bounded: Leave out what answers with a whole memory, which grows: then a client needs ever
-            more memory for an answer.
+        bounded: Leave out what answers with a whole memory, or writes all of it anew: the longer a
+            storm lasts, the more that is.
         batches: Store many memories at a time more often.
     """
 
@@ -1103,7 +1106,11 @@ class Repertoire:
         self, functions: dict[str, Function], *, bounded: bool = False, batches: bool = False
     ) -> None:
         self.functions = functions
-        self._changing = [each for each in OPERATIONS if each.function in functions]
+        self._changing = [
+            each
+            for each in OPERATIONS
+            if each.function in functions and not (bounded and each.function in WHOLE)
+        ]
         self._weights = [
             each.weight * (3 if batches and each.function in BATCHES else 1)
             for each in self._changing
@@ -1128,7 +1135,10 @@ class Repertoire:
 
 BATCHES = frozenset({"store_facts"})
 WHOLE = frozenset(
-    {"diff_as_of", "export_all_memories", "export_entries", "export_memories", "memories_as_of"}
+    {
+        *("diff_as_of", "export_all_memories", "export_entries", "export_memories"),
+        *("memories_as_of", "rebuild_vector_indexes", "start_reembedding"),
+    }
 )
 
 NOT_CALLED: dict[str, str] = {

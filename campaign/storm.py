@@ -53,7 +53,7 @@ class Plan:
         workers: Processes of workers.
         settings: Settings of the sessions of clients.
         is_adrift: Whether the clocks of the clients are wrong.
-        bounded: Whether to leave out what answers with a whole memory, which grows.
+        bounded: Whether to leave out what reads or writes a whole memory, which grows.
         batches: Whether the clients store many memories at a time more often.
         checks: Whether to check anything at the end.
         pause: Seconds that a client waits on the average after each call.
