@@ -36,6 +36,8 @@ from campaign.storm import Plan, Storm
 BATCH = 1000
 LONGEST = 10.0
 """Seconds that no call may take."""
+_LARGEST_REPEATED = 100_000
+"""Characters of the elements of an array that are repeated until it is long."""
 
 # docs/errors.md; nobody else is there, so that nothing conflicts, and no connection is lost.
 DOCUMENTED = re.compile(r"PM00[1-8]|28000|42501|22...|54...")
@@ -239,7 +241,8 @@ class Fuzzer:
                 return [[self.value(element)], [self.value(element)]]
             count = self.chance.choice((0, 1, 2, 5, 300))
             made = [self.value(element) for _ in range(min(count, 5))]
-            made = (made * 60)[:count]
+            if sum(len(str(each)) for each in made) < _LARGEST_REPEATED:
+                made = (made * 60)[:count]
             return [*made, None] if draw < 0.25 else made
         return _VALUES[kind](self.chance)
 
