@@ -1,4 +1,4 @@
-"""One server for the run, one database for each test, made from a template deployed with sqitch.
+"""One server for the run, one database for each test, made from a template.
 
 The server is the embedded one, unless PYMEM_TEST_DATABASE_URL names another (as superuser) or
 PYMEM_TEST_SERVER=docker asks for the official pgvector image.
@@ -23,7 +23,7 @@ import psycopg
 import pytest
 from psycopg import conninfo, sql
 
-from pymem import EmbeddingEngine, get_embedding_engine
+from pymem import EmbeddingEngine, get_embedding_engine, schema
 from pymem.server import EmbeddedServer
 
 ROOT = Path(__file__).parent.parent
@@ -212,7 +212,6 @@ def sqitch(server: Server, database: str, *arguments: str, checkout: Path = ROOT
         "SQITCH_EMAIL": "tests@pymem.invalid",
         "TZ": "UTC",
         "LC_ALL": "C.UTF-8",
-        # Shadowed variables and their like are errors, not habits.
         "PGOPTIONS": "-c plpgsql.extra_errors=all",
     }
     command, *rest = arguments
@@ -241,7 +240,8 @@ def create_template(server: Server) -> str:
     """Create the database that others are copies of, and return its name."""
     name = "pymem_test_template"
     create_database(server, name)
-    sqitch(server, name, "deploy", "--verify")
+    # Shadowed variables and their like are errors, not habits.
+    schema.deploy(conninfo.make_conninfo(server.url(name), options="-c plpgsql.extra_errors=all"))
     return name
 
 

@@ -21,7 +21,7 @@ from psycopg import conninfo, sql
 from pymem import PymemError, UnavailableError, __version__, schema
 from pymem.bundles import read_plan, slice_plan
 from pymem.postgres import packaged_programs
-from tests.conftest import ROOT, Database, Server, make_server_folder, sqitch
+from tests.conftest import ROOT, Database, Server, fresh_database, make_server_folder, sqitch
 
 
 def pg_dump(server: Server, database: str, *options: str) -> str:
@@ -54,14 +54,24 @@ def reference_data(database: Database) -> object:
     ]
 
 
+@pytest.fixture(scope="module")
+def by_sqitch(server: Server) -> Iterator[str]:
+    """The name of a database to copy that sqitch has deployed into, and verified."""
+    with fresh_database(server) as database:
+        sqitch(server, database.name, "deploy", "--verify")
+        yield database.name
+
+
 def test_the_bundle_and_sqitch_give_the_same_schema(
-    database: Database, empty_database: Database
+    server: Server, by_sqitch: str, database: Database, empty_database: Database
 ) -> None:
     assert schema.deploy(empty_database.superuser_url) is True
 
-    assert dump(empty_database.server, empty_database.name) == dump(database.server, database.name)
-    assert reference_data(empty_database) == reference_data(database)
-    for deployed in (empty_database, database):
+    planned = Database(server, by_sqitch)
+    for bundled in (database, empty_database):
+        assert dump(server, bundled.name) == dump(server, planned.name)
+        assert reference_data(bundled) == reference_data(planned)
+    for deployed in (database, empty_database, planned):
         assert deployed.query("select * from memory.check_definitions()") == []
 
 
@@ -174,19 +184,19 @@ def test_a_bundle_installed_database_joins_sqitch(empty_database: Database) -> N
     sqitch(empty_database.server, empty_database.name, "verify")
 
 
-def test_deploy_revert_deploy(server: Server, database: Database) -> None:
-    """The first deployment, verified, is that of the template."""
-    before = dump(server, database.name)
+def test_deploy_revert_deploy(server: Server, by_sqitch: str) -> None:
+    before = dump(server, by_sqitch)
 
-    sqitch(server, database.name, "revert", "-y")
-    assert database.value("select to_regnamespace('memory')") is None
-    leftovers = database.value(
-        "select count(*) from pg_default_acl where pg_get_userbyid(defaclrole) like 'memory%%'"
-    )
-    assert leftovers == 0
+    with fresh_database(server, by_sqitch) as database:
+        sqitch(server, database.name, "revert", "-y")
+        assert database.value("select to_regnamespace('memory')") is None
+        leftovers = database.value(
+            "select count(*) from pg_default_acl where pg_get_userbyid(defaclrole) like 'memory%%'"
+        )
+        assert leftovers == 0
 
-    sqitch(server, database.name, "deploy")
-    assert dump(server, database.name) == before
+        sqitch(server, database.name, "deploy", "--no-verify")
+        assert dump(server, database.name) == before
 
 
 def test_a_deployer_without_superuser_rights(server: Server, empty_database: Database) -> None:
