@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from pymem.consolidation.answer import LLM
-from pymem.consolidation.worker import ConsolidationWorker
+from pymem.consolidation.worker import ConsolidationReport, ConsolidationWorker
 from pymem.embedding import EmbeddingEngine
 from pymem.errors import (
     EmbeddingError,
@@ -323,10 +324,21 @@ class Runner:
     async def _consolidate(self) -> None:
         if self._llm is None:
             return
-        for memory in await self._waiting("consolidation"):
-            # What it makes is embedded as any other memory.
-            worker = ConsolidationWorker(memory.without_engine(), self._llm)
-            with suppress(MovingError):
-                await worker.run(
-                    only_due=True, progress=self._on_run, should_stop=self._stopping.is_set
+        async with AsyncExitStack() as stack:
+            rounds: deque[AsyncGenerator[None]] = deque()
+            for memory in await self._waiting("consolidation"):
+                # What it makes is embedded as any other memory.
+                worker = ConsolidationWorker(memory.without_engine(), self._llm)
+                turns = worker.take_turns(
+                    ConsolidationReport(),
+                    only_due=True,
+                    progress=self._on_run,
+                    should_stop=self._stopping.is_set,
                 )
+                rounds.append(await stack.enter_async_context(aclosing(turns)))
+            # A batch of each tenant, so that none waits until all of another one is consolidated.
+            while rounds:
+                turns = rounds.popleft()
+                with suppress(MovingError, StopAsyncIteration):
+                    await anext(turns)
+                    rounds.append(turns)

@@ -84,6 +84,34 @@ async def test_what_is_from_before_christ_is_consolidated(
     assert [(run.status, run.facts_created) for run in report.runs] == [("done", 1)]
 
 
+async def test_butlers_take_turns(memory: Memory) -> None:
+    for n in range(3):
+        await memory.store_episode(f"tea {n}", "home")
+    for n in range(2):
+        await memory.store_episode(f"tea {n}", "work")
+
+    report = await ConsolidationWorker(memory, quick, batch_size=1).run()
+
+    assert [run.butler for run in report.runs] == ["home", "work", "home", "work", "home"]
+    assert report.left == []
+
+
+async def test_what_comes_in_during_a_round_waits_for_the_next_one(memory: Memory) -> None:
+    for butler in ("home", "work"):
+        await memory.store_episode("tea", butler)
+    asked = itertools.count(1)
+
+    async def ask(prompt: str, trigger_source: str) -> str:
+        if (number := next(asked)) < 10:
+            await memory.store_episode(f"and coffee {number}", "home")
+        return await quick(prompt, trigger_source)
+
+    report = await ConsolidationWorker(memory, ask).run()
+
+    assert [(run.butler, len(run.episode_ids)) for run in report.runs] == [("home", 1), ("work", 1)]
+    assert [(due.butler, due.waiting) for due in report.left] == [("home", 2)]
+
+
 async def test_a_dry_run_only_counts(memory: Memory, database: Database) -> None:
     await memory.store_episode("tea", "home")
 

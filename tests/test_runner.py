@@ -176,6 +176,24 @@ def test_episodes_that_are_due_are_consolidated(database: Database, tmp_path: Pa
     assert (run["status"], run["facts_created"]) == ("done", 1)
 
 
+def test_tenants_take_turns_in_consolidation(database: Database) -> None:
+    for tenant in "ab":
+        database.query(
+            """select memory.configure(
+                 '{"consolidation_interval_hours": 0, "consolidation_batch_size": 1}'
+               )""",
+            tenant=tenant,
+        )
+        for n in range(3):
+            database.query("select memory.store_episode(%s, 'home')", f"tea {n}", tenant=tenant)
+
+    told, _ = finish(start(database.login(None), "--once", "--all-tenants", "--llm", "echo {}"))
+
+    assert len([event for event in told if event["what"] == "consolidation"]) == 6
+    order = database.query("select tenant_id from memory.consolidation_runs order by started_at")
+    assert [tenant for (tenant,) in order] == ["a", "b"] * 3
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_ends_when_asked_to_and_is_not_missed(
     database: Database, number: signal.Signals

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -72,6 +73,21 @@ class ConsolidationReport:
     embedded: int = 0
 
 
+@dataclass(slots=True)
+class _Turn:
+    """A butler in a round.
+
+    Attributes:
+        butler: Whose episodes they are.
+        waiting: How many of those that waited when the round began are left.
+        failures: Failed batches in a row.
+    """
+
+    butler: str
+    waiting: int
+    failures: int = 0
+
+
 class ConsolidationWorker:
     """Sends the waiting episodes of each butler to an LLM and applies its answers.
 
@@ -121,7 +137,7 @@ class ConsolidationWorker:
         progress: Callable[[ConsolidationRun], None] | None = None,
         should_stop: Callable[[], bool] = lambda: False,
     ) -> ConsolidationReport:
-        """Consolidate until nothing is waiting; an error of one butler does not stop the others.
+        """Consolidate what waits now; an error of one butler does not stop the others.
 
         Args:
             only_due: Skip butlers whose consolidation is not due by the settings.
@@ -131,31 +147,71 @@ class ConsolidationWorker:
         Raises:
             UnavailableError: The database became unavailable.
         """
-        report = ConsolidationReport(await self._unconsolidated())
+        report = ConsolidationReport()
+        async for _ in self.take_turns(
+            report, only_due=only_due, progress=progress, should_stop=should_stop
+        ):
+            pass
+        if any(run.facts_created or run.rules_created for run in report.runs):
+            report.embedded = await self._embed()
+        report.left = await self._unconsolidated()
+        return report
+
+    async def take_turns(
+        self,
+        report: ConsolidationReport,
+        *,
+        only_due: bool = False,
+        progress: Callable[[ConsolidationRun], None] | None = None,
+        should_stop: Callable[[], bool] = lambda: False,
+    ) -> AsyncGenerator[None]:
+        """Consolidate what waits now, a batch of each butler in turn; pause after each batch.
+
+        What comes in meanwhile waits for the next round: a butler that is told more than an LLM can
+        read would otherwise keep all others waiting, and ask about each episode alone.
+
+        Args:
+            report: Is told what happens.
+            only_due: As in run, like the others.
+            progress: Called with each finished run.
+            should_stop: Asked before each batch: whether the round ends here.
+        """
+        report.waiting = await self._unconsolidated()
         if self._llm is None:
-            report.left = report.waiting
-            return report
-        for due in report.waiting:
-            if only_due and not due.is_due:
-                continue
+            return
+        turns = deque(
+            _Turn(due.butler, due.waiting) for due in report.waiting if due.is_due or not only_due
+        )
+        while turns and report.unreachable is None and not should_stop():
+            turn = turns.popleft()
             try:
-                await self._consolidate(due.butler, report, progress, should_stop)
+                run = await self.run_once(turn.butler)
+                if run is None:
+                    continue
+                report.runs.append(run)
+                if progress is not None:
+                    progress(run)
             except UnavailableError:
                 raise
             except Exception as error:
                 logger.warning(
                     "consolidation of %s: %s",
-                    due.butler,
+                    turn.butler,
                     error,
                     exc_info=not isinstance(error, PymemError),
                 )
-                report.errors[due.butler] = str(error) or type(error).__name__
-            if report.unreachable is not None:
-                break
-        if any(run.facts_created or run.rules_created for run in report.runs):
-            report.embedded = await self._embed()
-        report.left = await self._unconsolidated()
-        return report
+                report.errors[turn.butler] = str(error) or type(error).__name__
+                continue
+            turn.waiting -= len(run.episode_ids)
+            turn.failures = turn.failures + 1 if run.status == "failed" else 0
+            if run.was_answered is False:
+                report.unreachable = run.errors[-1]["message"]
+            elif turn.failures == _MOST_FAILURES:
+                # An LLM that answers nothing usable would otherwise spoil the whole backlog.
+                report.errors[turn.butler] = f"{turn.failures} batches in a row have failed"
+            elif turn.waiting > 0:
+                turns.append(turn)
+            yield
 
     async def run_once(self, butler: str | None = None) -> ConsolidationRun | None:
         """Consolidate one batch and return its run; None if there is none to claim."""
@@ -234,27 +290,6 @@ class ConsolidationWorker:
             for due in await self._memory.list_due_consolidations()
             if self._butler in (None, due.butler)
         ]
-
-    async def _consolidate(
-        self,
-        butler: str,
-        report: ConsolidationReport,
-        progress: Callable[[ConsolidationRun], None] | None,
-        should_stop: Callable[[], bool],
-    ) -> None:
-        failures = 0
-        while not should_stop() and (run := await self.run_once(butler)) is not None:
-            report.runs.append(run)
-            if progress is not None:
-                progress(run)
-            if run.was_answered is False:
-                report.unreachable = run.errors[-1]["message"]
-                return
-            failures = failures + 1 if run.status == "failed" else 0
-            if failures == _MOST_FAILURES:
-                # An LLM that answers nothing usable would otherwise spoil the whole backlog.
-                report.errors[butler] = f"{failures} batches in a row have failed"
-                return
 
     async def _ask(self, run_id: UUID, episodes: list[ClaimedEpisode]) -> ConsolidationRun:
         assert self._llm is not None  # noqa: S101 - a dry run claims nothing
