@@ -20,7 +20,7 @@ import psycopg
 from pgvector import Vector
 from pgvector.psycopg.vector import register_vector_info
 from psycopg import IsolationLevel, sql
-from psycopg.pq import ConnStatus
+from psycopg.pq import ConnStatus, TransactionStatus
 from psycopg.rows import AsyncRowFactory, args_row, scalar_row
 from psycopg.types import TypeInfo
 from psycopg.types.json import Jsonb, set_json_loads
@@ -36,6 +36,7 @@ from pymem.catalog import (
 from pymem.connections import PREPARE_THRESHOLD, split_connection_string
 from pymem.errors import (
     RETRYABLE,
+    DatabaseError,
     InvalidArgumentError,
     MovingError,
     PymemError,
@@ -301,7 +302,11 @@ class Database:
                     async with connection.transaction():
                         await self._assume_role(connection)
                         made = _Transaction(self, connection)
-                        yield made
+                        try:
+                            yield made
+                        finally:
+                            made.is_over = True
+                        made.check()
                     if self._standbys is not None and made.written:
                         position = await _position(await connection.execute(POSITION))
                         for tenant_id in made.written:
@@ -524,14 +529,31 @@ class _Transaction(Database):
         # Its own reads see what it has written.
         self._standbys = None
         self._connection = connection
+        self._turn = asyncio.Lock()
+        self._acting: Request | None = None
         self.written: set[str | None] = set()
         """Tenants for which it may have written."""
+        self.is_over = False
+
+    async def close(self) -> None:
+        """Leave the connections to the owner."""
+
+    def check(self) -> None:
+        """Raise an error if a call has failed: PostgreSQL would undo everything and say nothing."""
+        if self._connection.info.transaction_status == TransactionStatus.INERROR:
+            raise DatabaseError(
+                "nothing of the transaction was kept: a call in it had failed",
+                code="25P02",
+                hint="Let the error leave the block, or make a call that may fail outside of it.",
+            )
 
     async def values(
         self, request: Request, function: str, calls: Sequence[dict[str, Any]]
     ) -> list[Any]:
         self.written.add(request.tenant_id)
-        return await super().values(request, function, calls)
+        async with self._turn:
+            await self._act_for(request)
+            return await super().values(request, function, calls)
 
     async def _called(
         self,
@@ -543,11 +565,29 @@ class _Transaction(Database):
     ) -> list[Any]:
         if function not in READING_FUNCTIONS:
             self.written.add(request.tenant_id)
-        return await super()._called(request, function, query, parameters, row_factory)
+        async with self._turn:
+            await self._act_for(request)
+            return await super()._called(request, function, query, parameters, row_factory)
+
+    async def _act_for(self, request: Request) -> None:
+        """Forget what the transaction knows of the request before, where this is another one."""
+        if self._acting not in (None, request):
+
+            async def run(connection: psycopg.AsyncConnection[Any]) -> list[Any]:
+                for name in _REQUEST_FIELDS:
+                    await connection.execute(
+                        sql.SQL("set local {} to default").format(sql.Identifier("memory", name))
+                    )
+                return []
+
+            await self._retried(run)
+        self._acting = request
 
     async def _retried(
         self, run: Callable[[psycopg.AsyncConnection[Any]], Awaitable[list[Any]]]
     ) -> list[Any]:
+        if self.is_over:
+            raise UnavailableError("the transaction is over", hint="Make the call in its block.")
         try:
             return await run(self._connection)
         except psycopg.Error as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import psycopg
 from psycopg import errors as pg_errors
-from psycopg_pool import PoolTimeout
+from psycopg_pool import PoolClosed, PoolTimeout
 
 from pymem.hints import hint_for_python
 
@@ -168,6 +168,8 @@ def translate(error: psycopg.Error | PoolTimeout) -> PymemError:
         return UnavailableError(
             "no database connection became available", code="53300", hint="Try again later."
         )
+    if isinstance(error, PoolClosed):
+        return UnavailableError("the memory is closed", hint="Connect again.")
     if error.sqlstate is None:
         if isinstance(error, pg_errors.DataError):
             return InvalidArgumentError(str(error))
@@ -183,14 +185,17 @@ def translate(error: psycopg.Error | PoolTimeout) -> PymemError:
     return kind(
         error.diag.message_primary or _first_line(error),
         code=error.sqlstate,
-        hint=hint_for_python(error.diag.message_hint) or _HINTS.get(error.sqlstate[:2]),
+        hint=hint_for_python(error.diag.message_hint)
+        or _HINTS.get(error.sqlstate)
+        or _HINTS.get(error.sqlstate[:2]),
     )
 
 
 _HINTS = {
     "08": "Try again later.",
     "22": "Check the form of the arguments.",
-    "25": "Connect to the primary to write: a standby, or a read-only session, can only read.",
+    "25006": "Connect to the primary to write: a standby, or a read-only session, can only read.",
+    "25P02": "A call before has failed, which has ended the transaction: leave its block.",
     "23": "Nothing was stored; correct the values.",
     "40": "Try again: it conflicted with another session.",
     "42": "Check that the schema memory is deployed (pymem deploy) and the login has its roles.",

@@ -580,6 +580,62 @@ async def test_wrong_arguments_are_value_errors(memory: Memory) -> None:
         await memory.confirm_memory("episode", uuid4())
 
 
+async def test_a_transaction_whose_failure_was_caught_does_not_end_as_if_it_was_kept(
+    memory: Memory,
+) -> None:
+    async def store() -> None:
+        async with memory.transaction() as together:
+            await together.store_fact("user", "likes", "tea")
+            with pytest.raises(InvalidArgumentError):
+                await together.store_fact("user", "likes", "coffee", importance=99)
+            with pytest.raises(DatabaseError, match="has ended the transaction"):
+                await together.search("tea")
+
+    with pytest.raises(DatabaseError, match="nothing of the transaction was kept") as caught:
+        await store()
+    assert "outside of it" in str(caught.value.hint)
+    assert await memory.search("tea") == []
+
+
+async def test_a_transaction_that_is_over_takes_no_calls(database: conftest.Database) -> None:
+    async with await Memory.connect(database.login("a"), max_size=1) as memory:
+        async with memory.transaction() as together:
+            await together.store_fact("user", "likes", "tea")
+        async with memory.transaction() as other:
+            with pytest.raises(UnavailableError, match="the transaction is over"):
+                await together.store_fact("user", "likes", "coffee")
+            await together.close()
+            assert await other.search("tea") != []
+        assert await memory.search("tea") != []
+
+
+async def test_requests_of_one_transaction_know_nothing_of_each_other(memory: Memory) -> None:
+    async with memory.transaction() as together:
+        alice = together.for_request(actor="alice", request_id="1", reason="why", butler="home")
+        first = await alice.store_fact("user", "drinks", "tea", scope="home")
+        second = await together.store_fact("user", "eats", "cake", scope="work")
+        [third] = await together.store_facts(
+            [{"subject": "user", "predicate": "wears", "content": "a hat", "scope": "work"}]
+        )
+        assert await alice.visible_scope() == "home"
+        assert await together.visible_scope() is None
+        assert [found.id for found in await together.search("cake")] == [second]
+
+    made = {event.memory_id: event for event in await memory.list_events()}
+    assert (made[first].actor, made[first].request_id, made[first].reason) == ("alice", "1", "why")
+    for other in (second, third.id):
+        assert made[other].request_id is None
+        assert made[other].actor != "alice"
+
+
+async def test_a_closed_memory_says_so(database: conftest.Database) -> None:
+    memory = await Memory.connect(database.login("a"))
+    await memory.close()
+
+    with pytest.raises(UnavailableError, match="the memory is closed"):
+        await memory.search("tea")
+
+
 async def test_a_read_only_server_is_read_and_says_that_it_takes_no_writes(
     database: conftest.Database,
 ) -> None:
