@@ -55,6 +55,15 @@ async def nothing() -> None:
 # What it does
 
 
+async def test_a_text_instead_of_tags_is_refused(system: MemorySystem) -> None:
+    made = await system.create("Tea is served at four", "note", ["tea"])
+
+    with pytest.raises(InvalidArgumentError, match="tags"):
+        await system.create("Cake is served at five", "note", "cake")
+    with pytest.raises(InvalidArgumentError, match="tags"):
+        await system.update(made.id, tags="cake")
+
+
 async def test_a_memory_is_created_retrieved_updated_and_deleted(system: MemorySystem) -> None:
     first = await system.create("# Prefers tea\n\nGreen, no sugar.", "preference", ["food"])
     second = await system.create(

@@ -232,7 +232,7 @@ class MemorySystem:
             lambda memory: memory.create_entry(
                 content,
                 entry_type=memory_type,
-                tags=list(tags),
+                tags=_labels(tags),
                 confidence=confidence,
                 related=related,
                 source=source,
@@ -307,7 +307,7 @@ class MemorySystem:
             lambda memory: memory.update_entry(
                 memory_id,
                 content=content,
-                tags=None if tags is None else list(tags),
+                tags=None if tags is None else _labels(tags),
                 confidence=confidence,
                 related=related,
                 expected_version=expected_version,
@@ -412,6 +412,11 @@ _WARNINGS = {
 def warning_of(tier: str | None) -> str | None:
     """Return what to keep in mind about a memory of this tier, or None."""
     return None if tier is None else _WARNINGS.get(tier)
+
+
+def _labels(tags: Sequence[str]) -> Any:
+    """Return labels as a list; a text alone as it is, which the database refuses."""
+    return tags if isinstance(tags, str) else list(tags)
 
 
 def _retrieved(found: QueriedMemory) -> RetrievedMemory:
