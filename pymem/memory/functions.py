@@ -482,13 +482,13 @@ class Functions(Vectors):
 
     # functions/core/store/store_entries
 
-    async def get_entry_uuid(self, entry_id: str) -> UUID:
+    async def get_entry_uuid(self, entry_id: str) -> UUID | None:
         """The uuid of an entry, for functions that take one, from an id such as mem-2026-03-01-001;
         NULL if there is none.
 
         Errors: PM002 malformed id.
         """
-        result: UUID = await self._value("get_entry_uuid", entry_id=entry_id)
+        result: UUID | None = await self._value("get_entry_uuid", entry_id=entry_id)
         return result
 
     async def create_entry(
@@ -3315,7 +3315,9 @@ class Functions(Vectors):
 
     # functions/extras/items/store_items
 
-    async def put_items(self, items: dict[str, Any], *, as_of: datetime | None = None) -> PutItems:
+    async def put_items(
+        self, items: Sequence[dict[str, Any]], *, as_of: datetime | None = None
+    ) -> PutItems:
         """Stores and deletes items.
 
         items: an array of objects with namespace (1 to 32 labels), key, value (an object; missing
@@ -3332,7 +3334,7 @@ class Functions(Vectors):
         return await self._row(PutItems, "put_items", items=items, as_of=as_of)
 
     async def get_items(
-        self, items: dict[str, Any], *, as_of: datetime | None = None
+        self, items: Sequence[dict[str, Any]], *, as_of: datetime | None = None
     ) -> list[GetItems]:
         """The items with these names.
 
@@ -3346,7 +3348,7 @@ class Functions(Vectors):
         return await self._rows(GetItems, "get_items", items=items, as_of=as_of)
 
     async def search_items(
-        self, searches: dict[str, Any], *, as_of: datetime | None = None
+        self, searches: Sequence[dict[str, Any]], *, as_of: datetime | None = None
     ) -> list[SearchItems]:
         """The items below a prefix of a namespace that meet a filter.
 
@@ -3365,7 +3367,7 @@ class Functions(Vectors):
         return await self._rows(SearchItems, "search_items", searches=searches, as_of=as_of)
 
     async def list_item_namespaces(
-        self, listings: dict[str, Any], *, as_of: datetime | None = None
+        self, listings: Sequence[dict[str, Any]], *, as_of: datetime | None = None
     ) -> list[ListItemNamespaces]:
         """The namespaces that have items, in order.
 
@@ -3381,7 +3383,7 @@ class Functions(Vectors):
         )
 
     async def batch_items(
-        self, operations: dict[str, Any], *, as_of: datetime | None = None
+        self, operations: Sequence[dict[str, Any]], *, as_of: datetime | None = None
     ) -> list[BatchItems]:
         """Several operations on items in one call.
 

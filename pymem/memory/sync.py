@@ -357,7 +357,7 @@ class SyncMemory(Blocking):
         return self._wait(self.memory.authenticate_token(token_digest, as_of=as_of))
 
     def batch_items(
-        self, operations: dict[str, Any], *, as_of: datetime | None = None
+        self, operations: Sequence[dict[str, Any]], *, as_of: datetime | None = None
     ) -> list[BatchItems]:
         """Several operations on items in one call.
 
@@ -1476,7 +1476,7 @@ class SyncMemory(Blocking):
         """
         return self._wait(self.memory.get_entry(entry_id, as_of=as_of))
 
-    def get_entry_uuid(self, entry_id: str) -> UUID:
+    def get_entry_uuid(self, entry_id: str) -> UUID | None:
         """The uuid of an entry, for functions that take one, from an id such as mem-2026-03-01-001;
         NULL if there is none.
 
@@ -1484,7 +1484,9 @@ class SyncMemory(Blocking):
         """
         return self._wait(self.memory.get_entry_uuid(entry_id))
 
-    def get_items(self, items: dict[str, Any], *, as_of: datetime | None = None) -> list[GetItems]:
+    def get_items(
+        self, items: Sequence[dict[str, Any]], *, as_of: datetime | None = None
+    ) -> list[GetItems]:
         """The items with these names.
 
         items: an array of objects with namespace, key and, optionally, refresh (true: the ttl of
@@ -1901,7 +1903,7 @@ class SyncMemory(Blocking):
         )
 
     def list_item_namespaces(
-        self, listings: dict[str, Any], *, as_of: datetime | None = None
+        self, listings: Sequence[dict[str, Any]], *, as_of: datetime | None = None
     ) -> list[ListItemNamespaces]:
         """The namespaces that have items, in order.
 
@@ -2314,7 +2316,9 @@ class SyncMemory(Blocking):
         """
         return self._wait(self.memory.preview_proposals(run_id, as_of=as_of))
 
-    def put_items(self, items: dict[str, Any], *, as_of: datetime | None = None) -> PutItems:
+    def put_items(
+        self, items: Sequence[dict[str, Any]], *, as_of: datetime | None = None
+    ) -> PutItems:
         """Stores and deletes items.
 
         items: an array of objects with namespace (1 to 32 labels), key, value (an object; missing
@@ -2960,7 +2964,7 @@ class SyncMemory(Blocking):
         )
 
     def search_items(
-        self, searches: dict[str, Any], *, as_of: datetime | None = None
+        self, searches: Sequence[dict[str, Any]], *, as_of: datetime | None = None
     ) -> list[SearchItems]:
         """The items below a prefix of a namespace that meet a filter.
 
