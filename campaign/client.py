@@ -33,6 +33,9 @@ from campaign.operations import (
 from pymem import Memory, PymemError
 
 _PAUSE = 0.03
+_COUNT_SECONDS = 10.0
+BLOCKS = ".blocks"
+"""What the file of a process is called beside its journal that holds how much it has allocated."""
 
 
 @dataclass(frozen=True)
@@ -252,10 +255,21 @@ async def work(load: Load) -> None:
         else SqlClient(load, number, journal, _repertoire(load, functions))
         for number in range(load.tasks)
     ]
+    counting = asyncio.create_task(_count_blocks(Path(load.journal).with_suffix(BLOCKS)))
     await asyncio.gather(*(client.run(stopping) for client in clients))
+    counting.cancel()
     for client in clients:
         await client.close()
     journal.close()
+
+
+async def _count_blocks(path: Path) -> None:
+    """Write down now and then how many blocks of memory Python has allocated."""
+    written = path.with_suffix(".new")
+    while True:
+        written.write_text(str(sys.getallocatedblocks()))
+        written.replace(path)
+        await asyncio.sleep(_COUNT_SECONDS)
 
 
 def _repertoire(load: Load, functions: dict[str, Function]) -> Repertoire:

@@ -125,7 +125,11 @@ def _soak(pieces: list[Piece]) -> str:
     soaks = [piece for piece in pieces if piece.part == "soak" and piece.figures.get("summary")]
     lines = ["| measured | " + " | ".join(_hours(piece) for piece in soaks) + " |"]
     lines.append("| --- |" + " --- |" * len(soaks))
-    units = {"client_mib": "MiB of a client", "worker_mib": "MiB of a worker"}
+    units = {
+        "client_blocks": "blocks of Python of a client",
+        "client_mib": "MiB of a client",
+        "worker_mib": "MiB of a worker",
+    }
     units |= {"backend_mib": "MiB of a connection's process", "database_mib": "MiB of the database"}
     for name in [*units, "vectors waiting", "seals waiting", "statistics waiting"]:
         cells = [_pair(piece.figures["summary"].get(name)) for piece in soaks]

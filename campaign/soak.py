@@ -12,6 +12,7 @@ from typing import Any
 
 import psycopg
 
+from campaign.client import BLOCKS
 from campaign.ledger import Piece
 from campaign.servers import cluster, private_octets
 from campaign.storm import Plan, Storm
@@ -20,8 +21,12 @@ EVERY = 30.0
 PAUSE = 0.1
 _MEBI = 1 << 20
 
-GROWTH = {"client_mib": 0.1, "worker_mib": 0.1, "backend_mib": 0.15}
-"""How much larger than in the second quarter of a soak each may be in the last one."""
+GROWTH = {"client_blocks": 0.1, "client_mib": 0.4, "worker_mib": 0.1, "backend_mib": 0.15}
+"""How much larger than in the second quarter of a soak each may be in the last one.
+
+What clients have allocated tells whether they keep anything. The memory that they hold follows the
+largest answer, and gaps between what is in use.
+"""
 OLDEST = 180.0
 """Seconds since when anything may wait in the last quarter: the workers look each second."""
 WAITING = 1000
@@ -88,6 +93,7 @@ def _sample(storm: Storm, seconds: float) -> dict[str, Any]:
         [(octets,)] = connection.execute("select pg_database_size(current_database())").fetchall()
     return {
         "seconds": round(seconds),
+        "client_blocks": _mean_blocks(storm),
         "client_mib": _mean_mib([each.pid for each in storm.clients]),
         "worker_mib": _mean_mib([each.pid for each in storm.workers]),
         "backend_mib": _mean_mib(backends),
@@ -97,6 +103,10 @@ def _sample(storm: Storm, seconds: float) -> dict[str, Any]:
         "queues": queues,
         "dead": dead,
     }
+
+
+def _mean_blocks(storm: Storm) -> int:
+    return round(statistics.mean(int(path.read_text()) for path in storm.folder.glob(f"*{BLOCKS}")))
 
 
 def _mean_mib(pids: list[int]) -> float:
