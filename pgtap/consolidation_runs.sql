@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(86);
+select plan(87);
 
 -- The error code of a statement, or none. The statement is undone.
 create function memory_test.code_of(statement text)
@@ -553,6 +553,29 @@ select is_empty(
      where memory_test.code_of(format('select memory.configure(%L)', jsonb_build_object(s.setting, s.value::jsonb))) <> 'PM002' $$,
   'a setting for the prompt of another shape is refused'
 );
+
+-- Work
+
+select memory_test.as_tenant('b') \g /dev/null
+select count(memory.store_fact('person ' || n, 'likes', 'thing ' || n)) from generate_series(1, 800) as n \g /dev/null
+select memory.store_episode('twenty people', 'busy') \g /dev/null
+-- Plans made while the memory was small would be kept.
+discard plans;
+create view memory_test.work as
+select s.seq_tup_read + s.idx_tup_fetch as rows_read from pg_stat_xact_user_tables as s where s.relid = 'memory.facts'::regclass;
+select c.run_id as busy, c.episode_id as told, w.rows_read from memory.claim_episodes('busy') as c, memory_test.work as w \gset
+select r.facts_created
+from memory.apply_consolidation(:'busy', (
+  select jsonb_build_object('new_facts', jsonb_agg(jsonb_build_object(
+    'subject', 'another person ' || n, 'predicate', 'likes', 'content', 'thing ' || n, 'evidence', jsonb_build_array(:'told')
+  )))
+  from generate_series(1, 20) as n
+)) as r \gset
+select cmp_ok(
+  (w.rows_read - :rows_read) / :facts_created, '<', 100::bigint,
+  'storing what was learned reads few of the facts that are known about others'
+)
+from memory_test.work as w;
 
 select * from finish();
 rollback;

@@ -219,6 +219,8 @@ declare
   v_grades text[] := '{ephemeral,volatile,standard,stable,permanent}'::text [];
   v_scope text := memory.collapse_whitespace(coalesce(target.scope, item ->> 'scope'));
   v_names text[];
+  v_predicate text collate "C";
+  v_known_ids uuid[];
   v_known memory.facts;
   v_first memory.facts;
 begin
@@ -255,6 +257,7 @@ begin
 
   -- What has ended already is history: it concerns nothing that holds.
   if v_plan.valid_to is null or v_plan.valid_to > as_of then
+    v_predicate := memory.normalize_key(v_plan.predicate);
     -- A fact about an entity may be known by any of its names.
     v_names := array(
       select memory.spelling_key(v_plan.subject)
@@ -266,23 +269,25 @@ begin
       ) as n (name)
       where e.tenant_id = run.tenant_id and e.id = v_plan.entity_id
     );
+    -- Found first, read after that: joined, either arm could be searched for each fact of the tenant.
+    v_known_ids := array(
+      select f.id
+      from memory.facts as f
+      where f.tenant_id = run.tenant_id and f.subject_key = any (v_names)
+        and f.entity_id is null and f.validity = 'active'
+        and memory.normalize_key(f.predicate) = v_predicate
+      union all
+      select f.id
+      from memory.facts as f
+      where f.tenant_id = run.tenant_id and f.entity_id = v_plan.entity_id
+        and f.validity = 'active'
+        and memory.normalize_key(f.predicate) = v_predicate
+    );
     for v_known in
       select f.*
       from memory.facts as f
       where f.tenant_id = run.tenant_id
-        and f.id in (
-          select s.id
-          from memory.facts as s
-          where s.tenant_id = run.tenant_id and s.subject_key = any (v_names)
-            and s.entity_id is null and s.validity = 'active'
-            and memory.normalize_key(s.predicate) = memory.normalize_key(v_plan.predicate)
-          union all
-          select a.id
-          from memory.facts as a
-          where a.tenant_id = run.tenant_id and a.entity_id = v_plan.entity_id
-            and a.validity = 'active'
-            and memory.normalize_key(a.predicate) = memory.normalize_key(v_plan.predicate)
-        )
+        and f.id = any (v_known_ids)
         and case
           when v_scope is not null then f.scope = v_scope else f.scope in (run.butler, 'global')
         end
