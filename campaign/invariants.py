@@ -18,9 +18,10 @@ Connection = psycopg.Connection[Any]
 # Each query returns what violates the statement before it.
 STATEMENTS = {
     "one active fact per key": """
-      select tenant_id, scope, coalesce(entity_id::text, subject_key), predicate_key, count(*)
+      select tenant_id, scope, coalesce(entity_id::text, subject_key), predicate_key, planned_for,
+        count(*)
       from memory.facts where validity = 'active'
-      group by 1, 2, 3, 4, entity_id is null having count(*) > 1""",
+      group by 1, 2, 3, 4, 5, entity_id is null having count(*) > 1""",
     "each fact has the row of its key": """
       select f.tenant_id, f.id from memory.facts as f
       where f.validity = 'active' and not exists (

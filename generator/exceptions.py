@@ -246,12 +246,12 @@ NULLABLE = {
     "band expires_at last_referenced_at similarity keyword_score meaning words hops linked "
     "relevance",
     "RankedMemory": "subject predicate permanence maturity effectiveness_score entity_id "
-    "session_id last_confirmed_at last_referenced_at similarity semantic_rank keyword_score "
-    "keyword_rank rrf_score meaning words neighbor_boost session_boost named_boost time_boost "
-    "relevance recency updates_id",
+    "session_id last_confirmed_at last_referenced_at planned_for similarity semantic_rank "
+    "keyword_score keyword_rank rrf_score meaning words neighbor_boost session_boost "
+    "named_boost time_boost relevance recency updates_id",
     "ListedMemory": "entry_id subject predicate title category maturity permanence "
     "effectiveness_score fades_at ends_at source_butler session_id entity_id supersedes_id "
-    "last_confirmed_at last_referenced_at valid_from valid_to",
+    "last_confirmed_at last_referenced_at valid_from valid_to planned_for",
     "RelatedMemory": "scope subject predicate content entry_id title",
     "SensitivePattern": "country",
     "StoredFact": "superseded_id",

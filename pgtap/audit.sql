@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(200);
+select plan(201);
 
 -- What a statement writes to the audit stream, or the code of its error. The statement is undone,
 -- so each test starts from the same rows.
@@ -229,6 +229,7 @@ values
 ('facts', $$trust = 'tool'$$, array['fact_updated {"changed": ["trust"]}']),
 ('facts', $$updated_at = '2026-01-02Z'$$, '{}'),
 ('facts', $$valid_from = '2026-01-02Z'$$, array['fact_updated {"changed": ["valid_from"]}']),
+('facts', $$planned_for = valid_from$$, array['fact_updated {"changed": ["planned_for"]}']),
 ('facts', $$valid_to = '2036-01-02Z'$$, array['fact_updated {"changed": ["valid_to"]}']),
 ('facts', $$tags = '["a"]'$$, array['fact_updated {"changed": ["tags"]}']),
 ('facts', $$metadata = metadata || '{"status": "fading"}'$$,

@@ -470,7 +470,7 @@ select is(
 select is(
   (select f - 'id' from memory_test.shown('facts', :'ctx') as f limit 1),
   '{"subject": "user", "predicate": "home city", "content": "The user lives in Lisbon", "permanence": "standard", "scope": "ctx",
-    "since": "2026-01-01T00:00:00+00:00", "origin": "stated", "trust": "user"}'::jsonb,
+    "since": "2026-01-01T00:00:00+00:00", "origin": "stated", "trust": "user", "planned_for": null}'::jsonb,
   'with a run the fact that shares a rare word with its episodes comes first'
 );
 select is(

@@ -665,10 +665,10 @@ select is(
   memory_test.intervals_of('single'),
   '{lives in: Oslo superseded 01-01..01-02,lives in: Kyiv superseded 01-02..01-02,
     lives in: Lyon superseded 01-02..01-05,lives in: Bonn superseded 01-05..01-10,
-    lives in: Rome active 01-10..,plans: to go active 01-10..,plans: to stay superseded 01-01..01-01,
+    lives in: Rome active 01-10..,plans: to go active 01-10..,plans: to stay active 01-01..,
     works at: Bank superseded 01-02..01-03,works at: Mill superseded 01-03..01-09,
     works at: Mine superseded 01-09..01-10,works at: Mine active 01-10..01-01}',
-  'the newest fact stays active; what comes late is history until the next one begins'
+  'the newest fact and plans stay active; what comes late is history until the next one begins'
 );
 select memory.store_facts(
   jsonb_agg(to_jsonb(l) - 'place' || '{"subject": "batch"}' order by l.place), as_of => '2026-01-20Z'

@@ -101,7 +101,7 @@ select is(
     "scope": "global", "reference_count": 0, "created_at": "2026-03-01T00:00:00+00:00",
     "last_referenced_at": null, "last_confirmed_at": "2026-03-01T00:00:00+00:00",
     "observed_at": "2026-03-01T00:00:00+00:00", "updated_at": "2026-03-01T00:00:00+00:00",
-    "valid_from": "2026-03-01T00:00:00+00:00", "valid_to": null, "tags": [],
+    "valid_from": "2026-03-01T00:00:00+00:00", "valid_to": null, "planned_for": null, "tags": [],
     "idempotency_key": null}'::jsonb,
   'a row has all columns but the tenant, derived ones and vectors; times are in UTC'
 );

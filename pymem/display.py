@@ -51,7 +51,9 @@ def what(
     if memory.content is None:
         return "–"
     if memory.subject is not None:
-        return one_line(f"[{memory.subject}] [{memory.predicate}]: {memory.content}")
+        begins = getattr(memory, "planned_for", None)
+        plan = f" (from {begins.astimezone(UTC):%Y-%m-%d})" if begins else ""
+        return one_line(f"[{memory.subject}] [{memory.predicate}]: {memory.content}{plan}")
     return one_line(memory.content)
 
 

@@ -47,6 +47,7 @@ create table memory.facts (
   updated_at timestamptz not null default now(),
   valid_from timestamptz not null default now(),
   valid_to timestamptz,
+  planned_for timestamptz,
   tags jsonb not null default '[]'
   check (
     jsonb_typeof(tags) = 'array'
@@ -82,6 +83,7 @@ create table memory.facts (
   constraint facts_embedding_has_version_check
   check ((embedding is null) = (embedding_version_id is null)),
   constraint facts_validity_interval_check check (valid_from <= valid_to),
+  constraint facts_planned_for_check check (planned_for = valid_from),
   -- The clock of a client may be up to a day ahead.
   constraint facts_times_check check (
     least(
@@ -115,12 +117,15 @@ alter column predicate_key set statistics 0,
 alter column content set statistics 0;
 
 create unique index facts_active_subject_key
-on memory.facts (tenant_id, scope, subject_key, predicate_key)
+on memory.facts (tenant_id, scope, subject_key, predicate_key, planned_for) nulls not distinct
 where entity_id is null and validity = 'active';
 
 create unique index facts_active_entity_key
-on memory.facts (tenant_id, entity_id, scope, predicate_key)
+on memory.facts (tenant_id, entity_id, scope, predicate_key, planned_for) nulls not distinct
 where entity_id is not null and validity = 'active';
+
+create index facts_planned_idx
+on memory.facts (tenant_id, planned_for, id) where planned_for is not null and validity = 'active';
 
 create unique index facts_idempotency_key
 on memory.facts (tenant_id, idempotency_key) where idempotency_key is not null;
@@ -180,7 +185,7 @@ on memory.facts (tenant_id, object_entity_id, created_at, id) where object_entit
 
 comment on table memory.facts is
 'What is known: subject, predicate, content. One fact per key is active; a newer one supersedes '
-'it.';
+'it. Beside it, there is one for each time for which something else is planned.';
 comment on column memory.facts.subject is 'Who or what it is about.';
 comment on column memory.facts.predicate is 'Which property or relation.';
 comment on column memory.facts.subject_key is
@@ -230,6 +235,9 @@ comment on column memory.facts.valid_from is
 'When it became true in the world; by default when it was stored.';
 comment on column memory.facts.valid_to is
 'When it stopped being true; NULL while it holds. A successor ends it at its own valid_from.';
+comment on column memory.facts.planned_for is
+'When a fact that has not begun will: its valid_from; NULL for others. The sweep that finds it '
+'begun lets it supersede what held until then (memory.begin_planned_facts).';
 comment on column memory.facts.tags is 'JSON array of labels.';
 comment on column memory.facts.metadata is
 'Any data of the caller, at most 64 KiB; the keys status, ended_by_run and ended_before are '

@@ -30,12 +30,12 @@ create or replace trigger audit_updated
 after update of
 importance, confidence, decay_rate, permanence, source_butler, trust, source_episode_id,
 supersedes_id, entity_id, object_entity_id, scope, last_confirmed_at, observed_at, valid_from,
-valid_to, tags, metadata, idempotency_key
+valid_to, planned_for, tags, metadata, idempotency_key
 on memory.facts
 for each row when (
   (
     new.importance, new.confidence, new.decay_rate, new.permanence, new.source_butler, new.trust,
-    new.entity_id, new.object_entity_id, new.scope, new.valid_from,
+    new.entity_id, new.object_entity_id, new.scope, new.valid_from, new.planned_for,
     case when new.lifecycle_state = old.lifecycle_state then new.valid_to end, new.tags,
     case
       when new.lifecycle_state = old.lifecycle_state then new.metadata else new.metadata - 'status'
@@ -46,7 +46,7 @@ for each row when (
     new.idempotency_key
   ) is distinct from (
     old.importance, old.confidence, old.decay_rate, old.permanence, old.source_butler, old.trust,
-    old.entity_id, old.object_entity_id, old.scope, old.valid_from,
+    old.entity_id, old.object_entity_id, old.scope, old.valid_from, old.planned_for,
     case when new.lifecycle_state = old.lifecycle_state then old.valid_to end, old.tags,
     case
       when new.lifecycle_state = old.lifecycle_state then old.metadata else old.metadata - 'status'

@@ -46,6 +46,7 @@ create type memory.ranked_memory as (
   last_confirmed_at timestamptz,
   last_referenced_at timestamptz,
   reference_count integer,
+  planned_for timestamptz,
   similarity float8,
   semantic_rank bigint,
   keyword_score float8,
@@ -67,6 +68,8 @@ comment on type memory.ranked_memory is 'A search result with every part of its 
 comment on column memory.ranked_memory.scope is 'Scope of a fact or rule, butler of an episode.';
 comment on column memory.ranked_memory.effective_confidence is
 'Confidence after decay, 0..1; 1 for an episode.';
+comment on column memory.ranked_memory.planned_for is
+'When a fact begins that does not hold yet; NULL for others.';
 comment on column memory.ranked_memory.similarity is
 'Cosine similarity to the query, -1..1; NULL without a vector, or if not in the semantic list.';
 comment on column memory.ranked_memory.semantic_rank is
@@ -251,6 +254,7 @@ create type memory.listed_memory as (
   last_referenced_at timestamptz,
   valid_from timestamptz,
   valid_to timestamptz,
+  planned_for timestamptz,
   cursor text
 );
 
@@ -258,6 +262,8 @@ comment on type memory.listed_memory is
 'A memory in a list without a question. What its type does not have is NULL.';
 comment on column memory.listed_memory.entry_id is
 'Id of an entry of the form mem-YYYY-MM-DD-NNN; NULL for others.';
+comment on column memory.listed_memory.planned_for is
+'When a fact begins that does not hold yet; NULL for others.';
 comment on column memory.listed_memory.state is 'Its lifecycle state, or expired.';
 comment on column memory.listed_memory.scope is 'Scope of a fact or rule, butler of an episode.';
 comment on column memory.listed_memory.effective_confidence is

@@ -73,6 +73,7 @@ class KnownFact:
     scope: str
     since: datetime | None = None
     origin: str | None = None
+    planned_for: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,6 +367,8 @@ def _fact(number: int, fact: KnownFact, butler: str) -> str:
     about = [fact.origin, fact.permanence]
     if fact.since is not None:
         about.append(f"since {_in_utc(fact.since).date().isoformat()}")
+    if fact.planned_for is not None:
+        about.append(f"planned for {_in_utc(fact.planned_for).date().isoformat()}")
     if fact.scope != butler:
         about.append(f"scope {fact.scope}")
     shown = ", ".join(_key(each) for each in about if each)

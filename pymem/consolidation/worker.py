@@ -397,6 +397,7 @@ def make_prompt(
                 fact["scope"],
                 parse_time(fact["since"]),
                 fact["origin"],
+                parse_time(fact["planned_for"]) if fact["planned_for"] else None,
             )
             for fact in known["facts"]
         ],

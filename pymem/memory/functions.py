@@ -2057,9 +2057,10 @@ class Functions(Vectors):
         """Updates the states of all decaying facts and rules by their effective confidence at
         as_of: below fading_threshold (0.2) they fade, at or above it they recover, below
         expiry_threshold (0.05) a fact expires and a rule is forgotten. A fact whose valid_to has
-        passed also expires. Permanent memories and anti-patterns do not change. Writes only rows
-        whose state changes, so a second run, even a concurrent one, changes nothing more. Returns
-        for facts and for rules how many were checked, faded, expired (rules: forgotten) and
+        passed also expires. A planned fact that has begun supersedes what held until then
+        (memory.begin_planned_facts). Permanent memories and anti-patterns do not change. Writes
+        only rows whose state changes, so a second run, even a concurrent one, changes nothing more.
+        Returns for facts and for rules how many were checked, faded, expired (rules: forgotten) and
         recovered.
 
         Errors: PM002 invalid time.

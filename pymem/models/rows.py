@@ -750,6 +750,7 @@ class ListedMemory:
         fades_at: When its effective confidence reaches fading_threshold; NULL: never.
         ends_at: When it is no longer found, by decay (expiry_threshold), by valid_to or because it
             expires; NULL: never, or it is over already.
+        planned_for: When a fact begins that does not hold yet; NULL for others.
         cursor: Where the list goes on after this row: pass it as after, with the same filters and
             order.
     """
@@ -784,6 +785,7 @@ class ListedMemory:
     last_referenced_at: datetime | None
     valid_from: datetime | None
     valid_to: datetime | None
+    planned_for: datetime | None
     cursor: str
 
 
@@ -1077,6 +1079,7 @@ class RankedMemory:
     Attributes:
         scope: Scope of a fact or rule, butler of an episode.
         effective_confidence: Confidence after decay, 0..1; 1 for an episode.
+        planned_for: When a fact begins that does not hold yet; NULL for others.
         similarity: Cosine similarity to the query, -1..1; NULL without a vector, or if not in the
             semantic list.
         semantic_rank: Rank in the semantic list, from 1; NULL if not in it or if there is no such
@@ -1122,6 +1125,7 @@ class RankedMemory:
     last_confirmed_at: datetime | None
     last_referenced_at: datetime | None
     reference_count: int
+    planned_for: datetime | None
     similarity: float | None
     semantic_rank: int | None
     keyword_score: float | None

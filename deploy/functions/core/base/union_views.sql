@@ -103,7 +103,7 @@ begin
     last_referenced_at timestamptz, reference_count integer, updated_at timestamptz,
     valid_from timestamptz, valid_to timestamptz, expires_at timestamptz, embedding vector,
     search_vector tsvector, lifecycle_state text, is_live boolean, source_butler text,
-    is_guarded boolean
+    is_guarded boolean, planned_for timestamptz
   }', '{"is_guarded": "m.policy = ''billy''"}');
 end;
 $$;
@@ -127,7 +127,7 @@ begin
     source_episode_id uuid, session_id uuid, entity_id uuid, supersedes_id uuid, tags jsonb,
     metadata jsonb, created_at timestamptz, updated_at timestamptz, last_confirmed_at timestamptz,
     last_referenced_at timestamptz, valid_from timestamptz, valid_to timestamptz,
-    expires_at timestamptz
+    expires_at timestamptz, planned_for timestamptz
   }', '{
     "is_guarded": "m.policy = ''billy''",
     "decay_key": "memory.decay_key(m.confidence, m.decay_rate, m.last_confirmed_at)"

@@ -28,6 +28,125 @@ comment on function memory.decayed_state(float8, float8, float8) is
 grant execute on function memory.decayed_state
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
+create or replace function memory.begin_planned_facts(
+  tenant_id text,
+  as_of timestamptz
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_due uuid[] := array(
+    select f.id
+    from memory.facts as f
+    where f.tenant_id = begin_planned_facts.tenant_id and f.planned_for <= as_of
+      and f.validity = 'active'
+    order by f.planned_for, f.id
+  );
+  v_id uuid;
+  v_fact memory.facts;
+  v_held memory.facts;
+begin
+  if v_due = '{}' then
+    return;
+  end if;
+  -- Locks in the order of memory.store_fact.
+  insert into memory.fact_keys (tenant_id, scope, anchor, predicate)
+  select distinct
+    begin_planned_facts.tenant_id, f.scope,
+    coalesce('entity:' || f.entity_id, 'subject:' || f.subject_key), f.predicate_key
+  from memory.facts as f
+  where f.tenant_id = begin_planned_facts.tenant_id and f.id = any (v_due)
+  order by 2, 3, 4
+  on conflict (tenant_id, scope, anchor, predicate) do update set scope = excluded.scope;
+  perform
+  from memory.facts as f
+  where f.tenant_id = begin_planned_facts.tenant_id
+    and f.id in (
+      select k.id
+      from memory.facts as p
+      join memory.facts as k
+        on k.tenant_id = p.tenant_id and k.scope = p.scope and k.predicate_key = p.predicate_key
+          and (
+            k.entity_id = p.entity_id
+            or k.entity_id is null and p.entity_id is null and k.subject_key = p.subject_key
+          )
+      where p.tenant_id = begin_planned_facts.tenant_id and p.id = any (v_due)
+        and (
+          k.validity = 'active' or k.validity = 'superseded' and k.valid_to > p.valid_from
+        )
+    )
+  order by f.id
+  for no key update;
+
+  foreach v_id in array v_due loop
+    -- Somebody else may have been faster, or have forgotten it.
+    select f.* into v_fact
+    from memory.facts as f
+    where f.tenant_id = begin_planned_facts.tenant_id and f.id = v_id
+      and f.planned_for <= as_of and f.validity = 'active';
+    continue when not found;
+    select f.* into v_held
+    from memory.facts as f
+    where f.tenant_id = v_fact.tenant_id and f.scope = v_fact.scope
+      and f.predicate_key = v_fact.predicate_key
+      and case
+        when v_fact.entity_id is null
+        then f.entity_id is null and f.subject_key = v_fact.subject_key
+        else f.entity_id = v_fact.entity_id
+      end
+      and f.planned_for is null and f.validity = 'active';
+
+    -- What was stored meanwhile, as of a later time, goes on.
+    if v_held.valid_from > v_fact.valid_from then
+      perform memory.end_earlier(
+        v_fact.tenant_id, v_fact.scope, v_fact.subject, v_fact.entity_id, v_fact.predicate,
+        array[v_fact.valid_from], as_of
+      );
+      update memory.facts as f
+      set
+        planned_for = null,
+        validity = 'superseded',
+        metadata = f.metadata - 'status',
+        valid_to = least(
+          f.valid_to,
+          memory.next_start(
+            f.tenant_id, f.scope, f.subject, f.entity_id, f.predicate, f.valid_from
+          )
+        ),
+        updated_at = memory.next_state_at(f.updated_at, as_of)
+      where f.tenant_id = v_fact.tenant_id and f.id = v_fact.id;
+      continue;
+    end if;
+    update memory.facts as f
+    set
+      validity = 'superseded',
+      metadata = f.metadata - 'status',
+      valid_to = least(f.valid_to, v_fact.valid_from),
+      updated_at = memory.next_state_at(f.updated_at, as_of)
+    where f.tenant_id = v_held.tenant_id and f.id = v_held.id;
+    update memory.facts as f
+    set
+      planned_for = null,
+      supersedes_id = coalesce(f.supersedes_id, v_held.id),
+      updated_at = memory.next_state_at(f.updated_at, as_of)
+    where f.tenant_id = v_fact.tenant_id and f.id = v_fact.id;
+    insert into memory.memory_links
+      (tenant_id, source_type, source_id, target_type, target_id, relation)
+    select v_fact.tenant_id, 'fact', v_fact.id, 'fact', v_held.id, 'supersedes'
+    where v_held.id is not null
+    on conflict (tenant_id, source_type, source_id, target_type, target_id) do nothing;
+  end loop;
+end;
+$$;
+
+comment on function memory.begin_planned_facts(text, timestamptz) is
+'Lets the planned facts that have begun at as_of hold: each supersedes what held under its key '
+'until it began, or is history already if something else was stored as of a later time.';
+
 create or replace function memory.run_decay_sweep(as_of timestamptz default now())
   returns table (
     memory_type text,
@@ -45,7 +164,9 @@ as $$
 declare
   v_settings memory.settings := memory.current_settings();
 begin
-  perform memory.check_write_time('as_of', as_of);
+  perform
+    memory.check_write_time('as_of', as_of),
+    memory.begin_planned_facts(v_settings.tenant_id, as_of);
   return query
   select t.memory_type, s.*
   from unnest(memory.decaying_type_names()) with ordinality as t (memory_type, place)
@@ -57,7 +178,8 @@ $$;
 comment on function memory.run_decay_sweep(timestamptz) is
 'Updates the states of all decaying facts and rules by their effective confidence at as_of: below '
 'fading_threshold (0.2) they fade, at or above it they recover, below expiry_threshold (0.05) a '
-'fact expires and a rule is forgotten. A fact whose valid_to has passed also expires. Permanent '
+'fact expires and a rule is forgotten. A fact whose valid_to has passed also expires. A planned '
+'fact that has begun supersedes what held until then (memory.begin_planned_facts). Permanent '
 'memories and anti-patterns do not change. Writes only rows whose state changes, so a second run, '
 'even a concurrent one, changes nothing more. Returns for facts and for rules how many were '
 'checked, faded, expired (rules: forgotten) and recovered. Errors: PM002 invalid time.';

@@ -119,7 +119,7 @@ begin
     )
   order by e.id
   for key share;
-  select f.subject, f.predicate, f.scope, f.entity_id into v_key
+  select f.subject, f.predicate, f.scope, f.entity_id, f.planned_for into v_key
   from memory.facts as f
   where f.tenant_id = settings.tenant_id and f.id = fact_id;
   if not found then
@@ -127,7 +127,8 @@ begin
   end if;
   perform memory.lock_entities(settings.tenant_id, array[v_key.entity_id]);
   v_other := memory.lock_fact_key(
-    settings.tenant_id, v_key.scope, v_key.subject, v_key.entity_id, v_key.predicate
+    settings.tenant_id, v_key.scope, v_key.subject, v_key.entity_id, v_key.predicate,
+    v_key.planned_for
   );
   select f.entity_id into v_fact
   from memory.facts as f

@@ -771,6 +771,10 @@ declare
   v_depth integer := case when v_listed then max_results else memory.candidate_depth(max_results) end;
   v_sharpness float8 := case when v_listed then 1 else settings.relevance_sharpness end;
   v_updates_first boolean := composite and not v_listed and settings.updates_first;
+  v_has_plans boolean := exists (
+    select from memory.facts as f
+    where f.tenant_id = settings.tenant_id and f.planned_for is not null and f.validity = 'active'
+  );
 begin
   return query
   with candidates as materialized (
@@ -799,6 +803,7 @@ begin
         else c.score
       end as score,
       coalesce(m.valid_from, m.created_at) as held_from,
+      case when m.planned_for > as_of then m.planned_for end as planned_for,
       case when v_updates_first and m.memory_type = 'fact' then m.embedding end as embedding
     from (
       select l.*
@@ -837,6 +842,7 @@ begin
     from scored as n
     join scored as o
       on n.memory_type = 'fact' and o.memory_type = 'fact' and o.held_from < n.held_from
+      and n.planned_for is null
       and o.score > n.score and o.relevance <= n.relevance + 0.4
     cross join lateral (select n.embedding <=> o.embedding as distance) as d
     where v_updates_first
@@ -875,18 +881,42 @@ begin
     from news as n
     join older as o on o.id = n.id and (o.distance <= n.distance + 0.06) is not false
     group by n.id
+  ),
+  -- Of what is active under one key, what holds ranks before what is planned, and what is planned
+  -- sooner before what is planned later. What has begun since the last sweep holds.
+  keyed as materialized (
+    select
+      s.id, s.score, f.scope, f.entity_id, f.subject_key, f.predicate_key,
+      coalesce(s.planned_for, '-infinity') as planned_for, -extract(epoch from s.held_from) as age
+    from scored as s
+    join memory.facts as f on f.tenant_id = settings.tenant_id and f.id = s.id
+    where v_has_plans and s.memory_type = 'fact'
+  ),
+  turns as (
+    select l.id, count(*) as place, min(e.score) as score
+    from keyed as e
+    join keyed as l
+      on e.scope = l.scope and e.predicate_key = l.predicate_key
+      and (
+        e.entity_id = l.entity_id
+        or e.entity_id is null and l.entity_id is null and e.subject_key = l.subject_key
+      )
+      and (e.planned_for, e.age) < (l.planned_for, l.age)
+    group by l.id
   )
   select
     s.memory_type, s.id, s.scope, s.subject, s.predicate, s.content, s.importance, s.confidence,
     s.effective_confidence, s.permanence, s.maturity, s.effectiveness_score, s.entity_id,
     s.session_id, s.tags, s.metadata, s.created_at, s.last_confirmed_at, s.last_referenced_at,
-    s.reference_count, s.similarity, s.semantic_rank, s.keyword_score, s.keyword_rank, s.rrf_score,
+    s.reference_count, s.planned_for, s.similarity, s.semantic_rank, s.keyword_score, s.keyword_rank, s.rrf_score,
     s.meaning, s.words, s.neighbor_boost, s.session_boost, s.named_boost, s.time_boost,
-    s.relevance, s.recency, u.updates_id, coalesce(u.score, s.score) as score
+    s.relevance, s.recency, u.updates_id, p.score
   from scored as s
   left join updates as u on s.memory_type = 'fact' and u.id = s.id
+  left join turns as t on s.memory_type = 'fact' and t.id = s.id
+  cross join lateral (select least(coalesce(u.score, s.score), t.score) as score) as p
   order by
-    coalesce(u.score, s.score) desc, case when not composite then s.semantic_rank end,
+    p.score desc, coalesce(t.place, 0), case when not composite then s.semantic_rank end,
     case when not composite then s.similarity end desc nulls last,
     u.updates_id is null, s.created_at desc, s.type_position, s.id
   limit max_results;

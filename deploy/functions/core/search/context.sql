@@ -270,7 +270,10 @@ begin
             end,
             'FM0.00'
           ),
-          coalesce(p.mark, case when f.id = any (c.ids) then ', contradicted' end)
+          concat(
+            ', from ' || to_char(f.planned_for at time zone settings.time_zone, 'YYYY-MM-DD'),
+            coalesce(p.mark, case when f.id = any (c.ids) then ', contradicted' end)
+          )
         ) as closing,
         f.score
       from facts as f

@@ -38,7 +38,7 @@ as $$
       memory.normalize_key(f.predicate_key) as predicate_form
     from memory.facts as f
     where f.tenant_id = near_duplicates.tenant_id
-      and f.entity_id is null and f.validity = 'active'
+      and f.entity_id is null and f.validity = 'active' and f.planned_for is null
       and (near_duplicates.scope is null or f.scope in ('global', near_duplicates.scope))
     union all
     -- An id contains hyphens, so it never equals the key of a subject.
@@ -47,7 +47,7 @@ as $$
       memory.normalize_key(f.predicate_key)
     from memory.facts as f
     where f.tenant_id = near_duplicates.tenant_id
-      and f.entity_id is not null and f.validity = 'active'
+      and f.entity_id is not null and f.validity = 'active' and f.planned_for is null
       and (near_duplicates.scope is null or f.scope in ('global', near_duplicates.scope))
   ),
   counted as (
@@ -62,7 +62,7 @@ as $$
     join memory.facts as f
       on f.tenant_id = near_duplicates.tenant_id and f.scope = c.scope
         and f.subject_key = c.subject_key and f.predicate_key = c.predicate_key
-        and f.entity_id is null and f.validity = 'active'
+        and f.entity_id is null and f.validity = 'active' and f.planned_for is null
     where c.facts > 1
     union all
     select c.scope, c.anchor_form, c.predicate_form, f.id, f.created_at
@@ -70,6 +70,7 @@ as $$
     join memory.facts as f
       on f.tenant_id = near_duplicates.tenant_id and f.entity_id = c.entity_id
         and f.scope = c.scope and f.predicate_key = c.predicate_key and f.validity = 'active'
+        and f.planned_for is null
     where c.facts > 1
   ),
   compared as (

@@ -573,6 +573,7 @@ begin
         ),
         m.reference_count, m.source_butler, m.session_id, m.entity_id, m.supersedes_id, m.tags,
         m.updated_at, m.last_confirmed_at, m.last_referenced_at, m.valid_from, m.valid_to,
+        case when m.planned_for > ($1).as_of then m.planned_for end,
         memory.encode_place(
           row($7, l.keys, m.id, m.memory_type, ($1).as_of)::memory.list_place
         )

@@ -114,7 +114,9 @@ begin
       m.importance, m.confidence, m.permanence, m.maturity, m.effectiveness_score, m.entity_id,
       m.session_id, m.tags, m.metadata, m.created_at, m.last_confirmed_at,
       case when m.last_referenced_at <= v_now then m.last_referenced_at end as last_referenced_at,
-      m.reference_count, m.search_vector,
+      m.reference_count,
+      case when m.planned_for > coalesce(valid_at, v_now) then m.planned_for end as planned_for,
+      m.search_vector,
       c.effective_confidence,
       e.is_eligible,
       case when e.is_eligible then 1 - (m.embedding <=> find_memories_at.embedding) end
@@ -124,10 +126,13 @@ begin
     ) as m
     join unnest(memory_types) with ordinality as t (type, position) on t.type = m.memory_type
     cross join lateral (
-      -- A superseded fact keeps the confidence it had when it was superseded.
+      -- A fact keeps the confidence that it had when it was superseded or expired.
       select memory.effective_confidence(
         m.confidence, m.decay_rate, m.last_confirmed_at,
-        case m.lifecycle_state when 'superseded' then least(m.updated_at, v_now) else v_now end
+        case
+          when m.lifecycle_state in ('superseded', 'expired') then least(m.updated_at, v_now)
+          else v_now
+        end
       ) as effective_confidence
     ) as c
     cross join lateral (
@@ -145,7 +150,19 @@ begin
           m.lifecycle_state in ('active', 'fading')
           and (valid_at is null or m.valid_from <= valid_at)
           and (valid_at is null or m.valid_to is null or m.valid_to > valid_at)
-          or m.lifecycle_state = 'superseded'
+          -- What is planned takes the place of what holds until then.
+          and not exists (
+            select from memory.facts as p
+            where p.tenant_id = settings.tenant_id and p.validity = 'active'
+              and p.planned_for > m.valid_from and p.planned_for <= valid_at
+              and p.scope = m.scope and p.predicate_key = memory.spelling_key(m.predicate)
+              and case
+                when p.entity_id is null
+                then m.entity_id is null and p.subject_key = memory.spelling_key(m.subject)
+                else p.entity_id = m.entity_id
+              end
+          )
+          or m.lifecycle_state in ('superseded', 'expired')
           and m.valid_from <= valid_at and m.valid_to > valid_at
       end
   ),
@@ -296,7 +313,7 @@ begin
     k.memory_type, k.id, k.scope, k.subject, k.predicate, k.content, k.importance, k.confidence,
     k.effective_confidence, k.permanence, k.maturity, k.effectiveness_score, k.entity_id,
     k.session_id, k.tags, k.metadata, k.created_at, k.last_confirmed_at, k.last_referenced_at,
-    k.reference_count, s.similarity, s.semantic_rank, s.keyword_score, s.keyword_rank,
+    k.reference_count, k.planned_for, s.similarity, s.semantic_rank, s.keyword_score, s.keyword_rank,
     s.rrf_score, s.meaning, s.words, s.neighbor_boost, s.session_boost, s.named_boost,
     s.time_boost, s.relevance, r.recency, null::uuid, c.score
   from shortlist as s
@@ -323,9 +340,9 @@ comment on function memory.find_memories_at(
   timestamptz
 ) is
 'What memory.find_memories would have found at known_at. With valid_at, only the facts that were '
-'valid in the world then, superseded ones included. Relevance, boosts and composite score are '
-'computed the same way, but news does not rank above the older facts it resembles, and no index '
-'applies to the past: this compares all memories of the types, and weighs words by how many of '
-'them contain the word.';
+'valid in the world then, superseded and expired ones included. Relevance, boosts and composite '
+'score are computed the same way, but news does not rank above the older facts it resembles, and '
+'no index applies to the past: this compares all memories of the types, and weighs words by how '
+'many of them contain the word.';
 
 commit;

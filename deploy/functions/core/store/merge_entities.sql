@@ -137,6 +137,7 @@ as $$
   join memory.facts as t
     on t.tenant_id = merge_conflicts.tenant_id and t.entity_id = target_entity_id
       and t.validity = 'active' and t.scope = s.scope and t.predicate_key = s.predicate_key
+      and t.planned_for is not distinct from s.planned_for
   cross join lateral (
     select
       case when s.confidence > t.confidence then t.id else s.id end as loser_id,
@@ -460,7 +461,8 @@ begin
       and not exists (
         select from memory.facts as a
         where a.tenant_id = v_tenant_id and a.entity_id in (v_source.id, v_target.id)
-          and a.scope = f.scope and a.predicate_key = f.predicate_key and a.validity = 'active'
+          and a.scope = f.scope and a.predicate_key = f.predicate_key
+          and a.planned_for is not distinct from f.planned_for and a.validity = 'active'
           -- Both about the source then, or both about the target.
           and (a.entity_id = v_source.id or a.id = any (v_moved)) = (f.id = any (v_moved))
       )

@@ -24,6 +24,20 @@ comment on function memory.comes_late(timestamptz, timestamptz, timestamptz, tim
 'count. What holds from the start of the transaction is never history, although another session '
 'that it waited for may have begun later.';
 
+create or replace function memory.planned_for(
+  valid_from timestamptz,
+  as_of timestamptz
+)
+  returns timestamptz
+  language sql
+  stable
+  parallel safe
+  return case when valid_from > as_of + interval '1 hour' then valid_from end;
+
+comment on function memory.planned_for(timestamptz, timestamptz) is
+'For when a fact is planned that is valid from valid_from: that time; NULL if it has begun. What '
+'begins within the hour counts as begun: clocks differ.';
+
 create or replace function memory.repeats_fact(
   known memory.fact_to_store,
   again memory.fact_to_store
@@ -246,6 +260,7 @@ declare
   v_scope text := memory.collapse_whitespace(store_fact.scope);
   v_valid_from timestamptz := coalesce(store_fact.valid_from, as_of);
   v_valid_to timestamptz := store_fact.valid_to;
+  v_planned_for timestamptz := memory.planned_for(v_valid_from, as_of);
   v_version_id uuid;
   v_stored memory.facts;
   v_active memory.facts; -- the active fact of the key
@@ -332,13 +347,16 @@ begin
     select f.* into v_active
     from memory.facts as f
     where f.tenant_id = v_tenant_id and f.scope = v_scope
-      and f.subject_key = v_subject_key and f.predicate_key = v_predicate_key and f.entity_id is null and f.validity = 'active'
+      and f.subject_key = v_subject_key and f.predicate_key = v_predicate_key
+      and f.planned_for is not distinct from v_planned_for
+      and f.entity_id is null and f.validity = 'active'
     for no key update;
   else
     select f.* into v_active
     from memory.facts as f
     where f.tenant_id = v_tenant_id and f.entity_id = store_fact.entity_id and f.scope = v_scope
-      and f.predicate_key = v_predicate_key and f.validity = 'active'
+      and f.predicate_key = v_predicate_key
+      and f.planned_for is not distinct from v_planned_for and f.validity = 'active'
     for no key update;
   end if;
   if memory.comes_late(v_valid_from, v_active.valid_from, v_active.created_at, as_of) then
@@ -385,7 +403,7 @@ begin
     tenant_id, subject, predicate, content, importance, permanence, decay_rate, scope, tags,
     entity_id, object_entity_id, confidence, source_butler, source_episode_id, supersedes_id,
     validity, metadata, embedding, embedding_version_id, text_search_config, idempotency_key,
-    created_at, last_confirmed_at, valid_from, valid_to
+    created_at, last_confirmed_at, valid_from, valid_to, planned_for
   )
   values (
     v_tenant_id, v_subject, v_predicate, store_fact.content, store_fact.importance,
@@ -394,7 +412,7 @@ begin
     store_fact.source_butler, store_fact.source_episode_id, v_active.id, v_validity,
     store_fact.metadata, store_fact.embedding, v_version_id,
     memory.text_search_config_of(v_tenant_id), store_fact.idempotency_key, as_of, as_of,
-    v_valid_from, v_valid_to
+    v_valid_from, v_valid_to, v_planned_for
   )
   on conflict (tenant_id, idempotency_key) where idempotency_key is not null do nothing
   returning id into v_id;
@@ -645,13 +663,17 @@ begin
         from memory.facts as a
         where a.tenant_id = v_tenant_id and a.scope = f.scope
           and a.subject_key = memory.spelling_key(f.subject)
-          and a.predicate_key = f.predicate_key and a.entity_id is null and a.validity = 'active'
+          and a.predicate_key = f.predicate_key
+          and a.planned_for is not distinct from memory.planned_for(f.valid_from, as_of)
+          and a.entity_id is null and a.validity = 'active'
       )
       else (
         select a.id
         from memory.facts as a
         where a.tenant_id = v_tenant_id and a.entity_id = f.entity_id and a.scope = f.scope
-          and a.predicate_key = f.predicate_key and a.validity = 'active'
+          and a.predicate_key = f.predicate_key
+          and a.planned_for is not distinct from memory.planned_for(f.valid_from, as_of)
+          and a.validity = 'active'
       )
     end
     from unnest(v_facts) with ordinality as f
@@ -686,10 +708,15 @@ begin
   for v_place, v_is_first in
     select
       f.ordinality,
-      row_number() over (partition by f.scope, f.anchor, f.predicate_key order by f.ordinality) = 1
+      row_number() over (
+        partition by f.scope, f.anchor, f.predicate_key, p.planned_for order by f.ordinality
+      ) = 1
     from unnest(v_facts) with ordinality as f
+    cross join lateral (
+      select memory.planned_for(f.valid_from, as_of) as planned_for
+    ) as p
     where v_ids[f.ordinality] = f.id and (f.valid_to <= as_of) is not true
-    order by f.scope, f.anchor, f.predicate_key, f.ordinality
+    order by f.scope, f.anchor, f.predicate_key, p.planned_for, f.ordinality
   loop
     v_new := v_facts[v_place];
     if v_is_first then
@@ -758,7 +785,7 @@ begin
     tenant_id, id, subject, predicate, content, importance, permanence, decay_rate, scope, tags,
     entity_id, object_entity_id, confidence, source_butler, source_episode_id, supersedes_id,
     trust, validity, metadata, embedding, embedding_version_id, text_search_config,
-    idempotency_key, created_at, last_confirmed_at, valid_from, valid_to
+    idempotency_key, created_at, last_confirmed_at, planned_for, valid_from, valid_to
   )
   select
     v_tenant_id, n.id, n.subject, n.predicate, n.content, n.importance, n.permanence,
@@ -769,7 +796,8 @@ begin
       when n.has_ended or n.is_late or n.next_from is not null then 'superseded' else 'active'
     end,
     n.metadata, n.embedding, case when n.embedding is not null then v_version_id end,
-    v_text_search_config, n.idempotency_key, coalesce(n.created_at, as_of), as_of, n.valid_from,
+    v_text_search_config, n.idempotency_key, coalesce(n.created_at, as_of), as_of,
+    memory.planned_for(n.valid_from, as_of), n.valid_from,
     least(
       n.valid_to,
       case when n.next_from is not null then greatest(n.valid_from, n.next_from) end,
@@ -881,7 +909,8 @@ create or replace function memory.lock_fact_key(
   scope text,
   subject text,
   entity_id uuid,
-  predicate text
+  predicate text,
+  planned_for timestamptz default null
 )
   returns uuid
   language plpgsql
@@ -909,21 +938,25 @@ begin
     where f.tenant_id = lock_fact_key.tenant_id and f.scope = lock_fact_key.scope
       and f.subject_key = memory.spelling_key(lock_fact_key.subject)
       and f.predicate_key = memory.spelling_key(lock_fact_key.predicate)
+      and f.planned_for is not distinct from lock_fact_key.planned_for
       and f.entity_id is null and f.validity = 'active';
   else
     select f.id into v_active_id
     from memory.facts as f
     where f.tenant_id = lock_fact_key.tenant_id and f.entity_id = lock_fact_key.entity_id
       and f.scope = lock_fact_key.scope
-      and f.predicate_key = memory.spelling_key(lock_fact_key.predicate) and f.validity = 'active';
+      and f.predicate_key = memory.spelling_key(lock_fact_key.predicate)
+      and f.planned_for is not distinct from lock_fact_key.planned_for
+      and f.validity = 'active';
   end if;
   return v_active_id;
 end;
 $$;
 
-comment on function memory.lock_fact_key(text, text, text, uuid, text) is
+comment on function memory.lock_fact_key(text, text, text, uuid, text, timestamptz) is
 'Prevents another active fact of a key until the end of the transaction; returns the id of the '
-'active one, NULL for none. (store_fact takes the same lock itself.)';
+'active one, or of what is planned for a time, NULL for none. (store_fact takes the same lock '
+'itself.)';
 
 -- The key-share lock conflicts with a merge of an entity, which locks it FOR UPDATE; the state is
 -- read after the lock.

@@ -87,7 +87,8 @@ begin
     and not exists (
       select from memory.facts as a
       where a.tenant_id = run.tenant_id and a.entity_id = plan.entity_id and a.scope = plan.scope
-        and a.predicate_key = memory.spelling_key(plan.predicate) and a.validity = 'active'
+        and a.predicate_key = memory.spelling_key(plan.predicate)
+        and a.planned_for is not distinct from f.planned_for and a.validity = 'active'
     );
 
   -- They are over, whenever what follows has begun: storing alone would compare the times from which

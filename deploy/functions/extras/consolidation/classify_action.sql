@@ -220,6 +220,7 @@ declare
   v_scope text := memory.collapse_whitespace(coalesce(target.scope, item ->> 'scope'));
   v_names text[];
   v_predicate text collate "C";
+  v_planned_for timestamptz;
   v_known_ids uuid[];
   v_known memory.facts;
   v_first memory.facts;
@@ -247,7 +248,11 @@ begin
   v_plan.valid_from := memory.read_item_time(item, 'valid_from', settings.time_zone, as_of);
   if target.id is null then
     v_plan.valid_to := memory.read_item_time(item, 'valid_to', settings.time_zone, as_of);
+  else
+    -- Another plan for the same time.
+    v_plan.valid_from := coalesce(v_plan.valid_from, target.planned_for);
   end if;
+  v_planned_for := memory.planned_for(v_plan.valid_from, as_of);
   v_plan.entity_id := coalesce(
     target.entity_id, memory.entity_of_name(run.tenant_id, v_plan.subject)
   );
@@ -288,6 +293,11 @@ begin
       from memory.facts as f
       where f.tenant_id = run.tenant_id
         and f.id = any (v_known_ids)
+        -- What is planned leaves alone what holds until then, and the other way round.
+        and (
+          f.planned_for is not distinct from v_planned_for
+          or f.id = target.id and f.planned_for is not null
+        )
         and case
           when v_scope is not null then f.scope = v_scope else f.scope in (run.butler, 'global')
         end

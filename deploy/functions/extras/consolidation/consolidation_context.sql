@@ -412,6 +412,7 @@ begin
             jsonb_build_object(
               'id', f.id, 'subject', f.subject, 'predicate', f.predicate, 'content', f.content,
               'permanence', f.permanence, 'scope', f.scope, 'since', f.observed_at,
+              'planned_for', f.planned_for,
               'origin', case when f.metadata ? 'consolidation_run' then 'inferred' else 'stated' end,
               'trust', f.trust
             )

@@ -18,6 +18,7 @@ as $$
       select from memory.facts as f
       where f.tenant_id = (fact).tenant_id and f.scope = (fact).scope
         and f.subject_key = (fact).subject_key and f.predicate_key = (fact).predicate_key
+        and f.planned_for is not distinct from (fact).planned_for
         and f.entity_id is null and f.validity = 'active' and f.id <> (fact).id
         and f.id <> all (except_ids)
     )
@@ -25,6 +26,7 @@ as $$
       select from memory.facts as f
       where f.tenant_id = (fact).tenant_id and f.entity_id = (fact).entity_id
         and f.scope = (fact).scope and f.predicate_key = (fact).predicate_key
+        and f.planned_for is not distinct from (fact).planned_for
         and f.validity = 'active' and f.id <> (fact).id and f.id <> all (except_ids)
     )
   end;

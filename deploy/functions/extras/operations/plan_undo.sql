@@ -184,7 +184,8 @@ begin
       select f.id into v_other
       from memory.facts as f
       where f.tenant_id = event.tenant_id and f.scope = v_fact.scope
-        and f.predicate_key = v_fact.predicate_key and f.validity = 'active'
+        and f.predicate_key = v_fact.predicate_key
+        and f.planned_for is not distinct from v_fact.planned_for and f.validity = 'active'
         and f.id <> v_fact.id and f.id <> all (going)
         and case
           when v_fact.entity_id is null

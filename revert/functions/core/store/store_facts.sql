@@ -4,7 +4,7 @@ begin;
 
 drop function memory.lock_sources(text,uuid[],text);
 drop function memory.lock_entities(text,uuid[],text);
-drop function memory.lock_fact_key(text,text,text,uuid,text);
+drop function memory.lock_fact_key(text,text,text,uuid,text,timestamp with time zone);
 drop function memory.store_facts(jsonb,uuid,timestamp with time zone);
 drop function memory.check_facts(memory.fact_to_store[]);
 drop function memory.read_facts(jsonb,timestamp with time zone);
@@ -15,6 +15,7 @@ drop function memory.trust_of_episode(text,uuid);
 drop function memory.confirm_repeated(text,uuid,text,uuid,timestamp with time zone);
 drop function memory.as_stored(memory.facts);
 drop function memory.repeats_fact(memory.fact_to_store,memory.fact_to_store);
+drop function memory.planned_for(timestamp with time zone,timestamp with time zone);
 drop function memory.comes_late(timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone);
 
 commit;

@@ -3,6 +3,7 @@
 begin;
 select
   'memory.comes_late(timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone)'::regprocedure,
+  'memory.planned_for(timestamp with time zone,timestamp with time zone)'::regprocedure,
   'memory.repeats_fact(memory.fact_to_store,memory.fact_to_store)'::regprocedure,
   'memory.as_stored(memory.facts)'::regprocedure,
   'memory.confirm_repeated(text,uuid,text,uuid,timestamp with time zone)'::regprocedure,
@@ -13,7 +14,7 @@ select
   'memory.read_facts(jsonb,timestamp with time zone)'::regprocedure,
   'memory.check_facts(memory.fact_to_store[])'::regprocedure,
   'memory.store_facts(jsonb,uuid,timestamp with time zone)'::regprocedure,
-  'memory.lock_fact_key(text,text,text,uuid,text)'::regprocedure,
+  'memory.lock_fact_key(text,text,text,uuid,text,timestamp with time zone)'::regprocedure,
   'memory.lock_entities(text,uuid[],text)'::regprocedure,
   'memory.lock_sources(text,uuid[],text)'::regprocedure;
 rollback;
