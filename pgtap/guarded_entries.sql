@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(222);
+select plan(225);
 
 -- An entry as memory.write_memory takes it, with some of it replaced.
 create function memory_test.an_entry(
@@ -514,6 +514,19 @@ select lives_ok(
 select is_empty(
   $$ select p.problem from memory.verify_chain() as p where p.problem !~ 'seal' $$, 'and events agree with states'
 );
+
+-- Written again by the id that a query returned
+
+select w.entry_id as cat from memory.write_memory(memory_test.an_entry('Ada has a cat'), 'loop', as_of => '2026-02-01Z') as w \gset
+select is(
+  w.entry_id, :'cat', 'an entry without an id of its own is known by that of the memory'
+)
+from memory.write_memory(memory_test.an_entry('Ada has a cat', other => jsonb_build_object('id', :'cat')), 'loop', as_of => '2026-02-02Z') as w;
+select is(
+  w.reason, 'id_taken', 'under which nothing else is written'
+)
+from memory.write_memory(memory_test.an_entry('Ada has a dog', other => jsonb_build_object('id', :'cat')), 'loop', as_of => '2026-02-02Z') as w;
+select is((select count(*) from memory.entries as e where e.content like 'Ada has a %'), 1::bigint, 'it is stored once');
 
 select * from finish();
 rollback;

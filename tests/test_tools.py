@@ -170,6 +170,32 @@ async def test_an_agent_hears_which_fact_its_own_supersedes(database: Database) 
     assert second["superseded"] == {"id": first["id"], "content": "Rome"}
 
 
+async def test_an_agent_hears_that_a_fact_of_the_past_is_history_and_what_is_planned(
+    database: Database,
+) -> None:
+    fact = {"subject": "Ada", "predicate": "lives_in"}
+    async with await Memory.connect(database.login("a")) as memory:
+        now, _ = await answer_call(memory, "memory_store_fact", fact | {"content": "Rome"})
+        past, _ = await answer_call(
+            memory,
+            "memory_store_fact",
+            fact | {"content": "Oslo", "valid_from": "2020-01-01T00:00:00Z"},
+        )
+        plan, _ = await answer_call(
+            memory,
+            "memory_store_fact",
+            fact | {"content": "Lisbon", "valid_from": "2099-01-01T00:00:00Z"},
+        )
+        found, _ = await answer_call(memory, "memory_recall", {"topic": "where Ada lives"})
+
+    assert past["state"] == "superseded"
+    assert not {"state", "superseded"} & set(plan)
+    assert [(each["id"], each["planned_for"]) for each in found["results"]] == [
+        (now["id"], None),
+        (plan["id"], "2099-01-01T00:00:00+00:00"),
+    ]
+
+
 async def test_a_context_without_room_says_that_its_budget_is_too_small(
     database: Database,
 ) -> None:

@@ -111,7 +111,8 @@ class _StoreFact(Arguments):
     "the same subject and predicate. Not for events (memory_store_episode) or instructions "
     "(memory_store_rule).",
     answer="the id of the new fact: memory_type, id; superseded (id and content) if it replaces a "
-    "fact: if that one was about something else, store both again under names that differ.",
+    "fact: if that one was about something else, store both again under names that differ; state "
+    "superseded if it is history at once: it has ended, or what is known holds since a later time.",
     example={
         "subject": "user",
         "predicate": "favorite_tea",
@@ -144,6 +145,8 @@ async def _store_fact(memory: Memory, arguments: _StoreFact) -> dict[str, Any]:
     versions = await memory.fact_history(stored)
     superseded = {version.supersedes_id for version in versions if version.id == stored}
     for version in versions:
+        if version.id == stored and version.lifecycle_state == "superseded":
+            answer["state"] = "superseded"
         if version.id in superseded:
             answer["superseded"] = {"id": str(version.id), "content": version.content}
     return answer

@@ -132,7 +132,8 @@ export interface MemoryStoreFactArguments {
 
 /**
  * the id of the new fact: memory_type, id; superseded (id and content) if it replaces a fact: if
- * that one was about something else, store both again under names that differ.
+ * that one was about something else, store both again under names that differ; state superseded if
+ * it is history at once: it has ended, or what is known holds since a later time.
  */
 export interface MemoryStoreFactAnswer {
   /** That of the request_context. */

@@ -301,7 +301,19 @@ begin
       )
     into v_first_id, v_first_entry_id, v_is_same
     from memory.entries as e
-    where e.tenant_id = v_tenant_id and e.idempotency_key = v_key;
+    where e.tenant_id = v_tenant_id
+      and e.id = any (array(
+        select k.id
+        from memory.entries as k
+        where k.tenant_id = v_tenant_id and k.idempotency_key = v_key
+        union all
+        -- The id by which query_memory returned one that had none of its own.
+        select n.id
+        from memory.entries as n
+        where n.tenant_id = v_tenant_id and n.entry_id = entry ->> 'id' and n.policy = 'billy'
+      ))
+    order by e.idempotency_key is not distinct from v_key desc, e.id
+    limit 1;
     if v_is_same then
       id := v_first_id;
       entry_id := v_first_entry_id;
