@@ -131,6 +131,19 @@ async def test_an_entry_is_stored_found_changed_deleted_and_restored(agent: Agen
     assert len((await agent.call("entry_retrieve", query="Rust"))["memories"]) == 1
 
 
+async def test_an_agent_can_clear_the_category_and_the_end_of_an_entry(agent: Agent) -> None:
+    entry_id = await agent.create("one", category="work", expires_at="2099-01-01T00:00:00Z")
+
+    error = await agent.refused(
+        "entry_update", entry_id=entry_id, clear=["category"], category="home"
+    )
+    await agent.call("entry_update", entry_id=entry_id, clear=["category", "expires_at"])
+
+    assert error["code"] == "PM002"
+    got = (await agent.call("entry_get", entry_id=entry_id))["entry"]
+    assert (got["category"], got["expires_at"], got["content"]) == (None, None, "one")
+
+
 async def test_a_conflict_tells_the_current_version_and_changes_nothing(agent: Agent) -> None:
     entry_id = await agent.create("one")
     await agent.call("entry_update", entry_id=entry_id, content="two", expected_version=1)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable
-from typing import Annotated, Any
+from datetime import datetime
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -316,6 +317,9 @@ class _Update(_OneEntry):
     expires_at: Timestamp | None = Field(
         None, description="From when it is no longer found (ISO 8601)."
     )
+    clear: Labels[Word[Literal["category", "expires_at"]]] | None = Field(
+        None, description="What to remove from it: its category, the time of its end, or both."
+    )
     expected_version: Annotated[Int, Field(ge=1, le=2_147_483_647)] | None = Field(
         None,
         description="The version that you have read. If it is another by now, nothing changes "
@@ -345,6 +349,12 @@ async def _update(memory: Memory, arguments: _Update) -> dict[str, Any]:
         raise InvalidArgumentError(
             "nothing to change", hint="Pass content, tags, confidence or another field."
         )
+    cleared = set(arguments.clear or ())
+    for name in sorted(cleared & arguments.model_fields_set):
+        if getattr(arguments, name) is not None:
+            raise InvalidArgumentError(
+                f"{name} is to be cleared and to be changed", hint=f"Pass {name}, or clear it."
+            )
     updated = await memory.update_entry(
         str(arguments.entry_id),
         content=arguments.content,
@@ -352,10 +362,10 @@ async def _update(memory: Memory, arguments: _Update) -> dict[str, Any]:
         tags=arguments.tags,
         confidence=arguments.confidence,
         related=_texts(arguments.related),
-        category=arguments.category,
+        category="" if "category" in cleared else arguments.category,
         keywords=arguments.keywords,
         importance=arguments.importance,
-        expires_at=arguments.expires_at,
+        expires_at=datetime.max if "expires_at" in cleared else arguments.expires_at,
         expected_version=arguments.expected_version,
     )
     return {

@@ -1212,6 +1212,8 @@ export interface EntryUpdateArguments {
   importance?: number;
   /** From when it is no longer found (ISO 8601). */
   expires_at?: string;
+  /** What to remove from it: its category, the time of its end, or both. */
+  clear?: ("category" | "expires_at")[];
   /** The version that you have read. If it is another by now, nothing changes (PM004). */
   expected_version?: number;
   /** For tracing only. */
