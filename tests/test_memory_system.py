@@ -246,6 +246,17 @@ async def test_the_fourth_failure_is_an_error_with_a_suggestion(
     assert len((await system.query("one")).memories) == 1
 
 
+async def test_a_server_that_is_away_is_not_waited_for_four_times() -> None:
+    waits = Waits()
+    away = "postgresql://nobody@127.0.0.1:1/nothing"
+    async with await Memory.connect(away, wait=False, timeout=2.1) as memory:
+        with pytest.raises(MemorySystemError) as caught:
+            await MemorySystem(memory, sleep=waits).create("one", "note", [])
+
+    assert waits.seconds == []
+    assert caught.value.error_code == "STORAGE_ERROR"
+
+
 async def test_a_call_survives_the_end_of_its_session(
     shared_database: Database,
     own_login: str,

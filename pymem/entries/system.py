@@ -35,6 +35,9 @@ ErrorCode = Literal[
 WAITS = (0.0, 0.1, 0.5)
 """Seconds before the second, third and fourth attempt at a call that failed for the moment."""
 
+PATIENCE = 2.0
+"""Seconds after which a call is not tried again: an attempt that takes as long has waited itself."""
+
 
 class MemorySystemError(PymemError):
     """A call failed; ``error_code`` says how, in the words of the memory system.
@@ -188,7 +191,8 @@ class ConsolidationResult:
 class MemorySystem:
     """MERIDIAN's memory system over a tenant's entries.
 
-    Calls that fail for the moment are tried again at once, after 100 ms and after 500 ms. If
+    Calls that fail for the moment are tried again at once, after 100 ms and after 500 ms, unless
+    that was after more than two seconds: an attempt has waited for the server itself then. If
     vectors fail, memories are found by their words, and stored for the embedding worker. An unknown
     id gives an empty result: None, or False.
 
@@ -379,6 +383,7 @@ class MemorySystem:
         """Make a call: again if it fails for the moment, without vectors if they fail."""
         memory = self._memory
         waits = iter(WAITS)
+        begun = time.monotonic()
         while True:
             try:
                 return await call(memory)
@@ -397,7 +402,7 @@ class MemorySystem:
                 memory = self._by_words
             except UnavailableError as error:
                 wait = next(waits, None)
-                if wait is None:
+                if wait is None or time.monotonic() - begun >= PATIENCE:
                     logger.error("the memory is unavailable: %s", error)
                     raise MemorySystemError("STORAGE_ERROR", error) from error
                 await self._sleep(wait)
