@@ -55,6 +55,7 @@ PROGRAMS = {
     "docs/import-export.md": "test_the_program_about_import_and_export_moves_a_memory",
     "docs/langgraph.md": "test_the_programs_about_langgraph_print_what_they_say",
     "docs/mcp.md": "test_the_documented_program_works",
+    "docs/python.md": "test_the_programs_about_python_print_what_they_say",
 }
 
 

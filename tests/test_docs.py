@@ -254,6 +254,18 @@ def test_the_programs_about_langgraph_print_what_they_say(
         assert capsys.readouterr().out.splitlines() == said
 
 
+def test_the_programs_about_python_print_what_they_say(
+    database: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (ROOT / "docs" / "python.md").read_text()
+    programs = re.findall(r"^```python\n(.*?)^```\n", text, re.M | re.S)
+
+    for program in programs:
+        exec(program.replace("postgresql://…", database.login("a")), {})
+        said = re.findall(r" # (.*)$", program, re.M)
+        assert capsys.readouterr().out.splitlines() == said
+
+
 def test_the_program_about_conversations_does_what_it_says(
     database: Database, capsys: pytest.CaptureFixture[str]
 ) -> None:
