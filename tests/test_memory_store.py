@@ -103,10 +103,21 @@ def test_what_has_expired_is_ended_and_traced(
     assert ("memory_expired", "expired") in events(shared_database, own_tenant)
 
 
+def test_what_can_be_no_approval_is_rejected_and_traced(
+    store: MemoryStore, shared_database: Database, own_tenant: str
+) -> None:
+    written = store.write_memory(entry(content="My password is hunter2-X"), approval_id="yes")
+
+    assert (written.status, written.reason) == ("rejected", "approval_invalid")
+    assert events(shared_database, own_tenant) == [("memory_write_attempt", "approval_invalid")]
+    assert store.query_memory("password", ADA, approval_id="yes") == []
+
+
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
         ({"confidence": None}, "confidence_missing"),
+        ({"confidence": float("nan")}, "confidence_out_of_range"),
         ({"importance": None}, "importance_missing"),
         ({"scope": Scope()}, "scope_missing"),
         ({"content": " "}, "content_empty"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from datetime import UTC, datetime
@@ -128,9 +129,11 @@ class MemoryStore:
             approval_id: An approval of sensitive content, which this uses up.
         """
         given = entry.model_dump(mode="json", exclude_none=True)
+        if not math.isfinite(given["metadata"].get("confidence", 0)):
+            given["metadata"]["confidence"] = -1  # out of range too, and JSON has no NaN
         written = self._call(
             lambda memory: memory.write_memory(
-                given, requested_by=self._requested_by, approval_id=approval_id
+                given, requested_by=self._requested_by, approval_id=_uuid(approval_id)
             )
         )
         return WriteResult(status=written.status, memory_id=written.entry_id, reason=written.reason)
@@ -158,7 +161,7 @@ class MemoryStore:
                 persona_id=scope.persona_id,
                 session_id=scope.session_id,
                 max_results=limit,
-                approval_id=approval_id,
+                approval_id=_uuid(approval_id),
             )
         )
         return [
@@ -216,3 +219,13 @@ class MemoryStore:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+
+def _uuid(approval_id: UUID | str | None) -> UUID | None:
+    """Return an id of an approval; that of none for what can be no id: it is refused and traced."""
+    if approval_id is None or isinstance(approval_id, UUID):
+        return approval_id
+    try:
+        return UUID(approval_id)
+    except ValueError:
+        return UUID(int=0)

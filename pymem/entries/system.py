@@ -36,7 +36,7 @@ WAITS = (0.0, 0.1, 0.5)
 """Seconds before the second, third and fourth attempt at a call that failed for the moment."""
 
 PATIENCE = 2.0
-"""Seconds after which a call is not tried again: an attempt that takes as long has waited itself."""
+"""Seconds after which no call is tried again: an attempt of that length has waited itself."""
 
 
 class MemorySystemError(PymemError):
