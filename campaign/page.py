@@ -138,7 +138,9 @@ def _soak(pieces: list[Piece]) -> str:
         max(piece.figures["summary"]["dead"].items(), key=lambda item: item[1]) for piece in soaks
     ]
     lines.append(
-        "| most dead rows | " + " | ".join(f"{share:.0%} ({table})" for table, share in dead) + " |"
+        "| most dead rows, by the number that starts an autovacuum | "
+        + " | ".join(f"{times:.1f} ({table})" for table, times in dead)
+        + " |"
     )
     return "\n".join(lines) if soaks else "None yet."
 

@@ -1,7 +1,7 @@
 """A long storm without haste: whether anything grows that should not.
 
 Every half minute it is measured what the processes of clients, workers and server have of memory to
-themselves, how much waits in each queue and since when, and how many rows of each table are dead.
+themselves, how much waits in each queue and since when, and how many dead rows tables have.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ OLDEST = 180.0
 """Seconds since when anything may wait in the last quarter: the workers look each second."""
 WAITING = 1000
 """How much may wait in the last quarter."""
-DEAD = 0.2
-"""Share of dead rows, in tables of at least a thousand rows, in the last quarter."""
+DEAD = 2.0
+"""Dead rows of a table in the last quarter, by the number that starts an autovacuum of it."""
 
 _QUEUES = """
 select 'vectors', count(*), coalesce(extract(epoch from now() - min(enqueued_at)), 0)
@@ -53,9 +53,23 @@ where consolidation_status = 'pending' and created_at <= now() and expires_at > 
 """
 
 _DEAD = """
-select relname::text, n_dead_tup::float8 / (n_live_tup + n_dead_tup)
-from pg_stat_user_tables
-where schemaname = 'memory' and n_live_tup >= 1000
+select
+  s.relname::text,
+  s.n_dead_tup / (
+    coalesce(o.threshold, current_setting('autovacuum_vacuum_threshold'))::float8
+    + coalesce(o.scale_factor, current_setting('autovacuum_vacuum_scale_factor'))::float8
+      * s.n_live_tup
+  )
+from pg_stat_user_tables as s
+join pg_class as c on c.oid = s.relid
+cross join lateral (
+  select
+    max(p.option_value) filter (where p.option_name = 'autovacuum_vacuum_threshold') as threshold,
+    max(p.option_value)
+      filter (where p.option_name = 'autovacuum_vacuum_scale_factor') as scale_factor
+  from pg_options_to_table(c.reloptions) as p
+) as o
+where s.schemaname = 'memory' and s.n_live_tup >= 1000
 """
 
 
@@ -89,7 +103,7 @@ def _sample(storm: Storm, seconds: float) -> dict[str, Any]:
             name: [count, round(float(oldest))]
             for name, count, oldest in connection.execute(_QUEUES)
         }
-        dead = {name: round(share, 3) for name, share in connection.execute(_DEAD)}
+        dead = {name: round(times, 3) for name, times in connection.execute(_DEAD)}
         [(octets,)] = connection.execute("select pg_database_size(current_database())").fetchall()
     return {
         "seconds": round(seconds),
@@ -168,8 +182,8 @@ def growths(samples: list[dict[str, Any]]) -> list[str]:
         if name.endswith(" waiting") and counts[1] > WAITING
     ]
     problems += [
-        f"{share:.0%} of the rows of {table} are dead"
-        for table, share in summary["dead"].items()
-        if share > DEAD
+        f"{table} has {times:.1f} times the dead rows that start an autovacuum"
+        for table, times in summary["dead"].items()
+        if times > DEAD
     ]
     return problems
