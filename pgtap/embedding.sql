@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(130);
+select plan(131);
 
 -- What waits for a vector, oldest first.
 create function memory_test.queue()
@@ -734,6 +734,26 @@ select results_eq(
   $$ select q.memory_id from memory.embedding_queue as q where q.tenant_id = 'gone' $$,
   format('values (%L::uuid)', :'waiting_rule'), 'only what is gone waits no longer'
 );
+
+-- Work
+
+select memory_test.as_tenant('busy') \g /dev/null
+select count(*)
+from memory.store_facts((
+  select jsonb_agg(jsonb_build_object('subject', 'person ' || n, 'predicate', 'likes', 'content', 'thing ' || n))
+  from generate_series(1, 4000) as n
+)) \g /dev/null
+create view memory_test.work as
+select s.seq_tup_read + s.idx_tup_fetch as rows_read
+from pg_stat_xact_user_tables as s where s.relid = 'memory.embedding_queue'::regclass;
+-- Plans made while the queue was short are made anew, as after autovacuum.
+discard plans;
+select w.rows_read from memory_test.work as w \gset
+select count(*) as claimed from memory.claim_embedding_jobs(batch_size => 20) \gset
+select cmp_ok(
+  (w.rows_read - :rows_read) / :claimed, '<', 10::bigint, 'claiming some jobs reads little of a long queue'
+)
+from memory_test.work as w;
 
 select * from finish();
 rollback;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from pymem.models import SimilarityScale
 from pymem.worker import EmbeddingWorker
 
 _WAIT_SECONDS = 1.0
+_COUNT_SECONDS = 2.0
 _ATTEMPTS = 20
 
 
@@ -76,7 +78,9 @@ async def reembed(
     embedded = 0
     for attempt in range(1, _ATTEMPTS + 1):
         await memory.start_reembedding(engine.model, version)
-        while (pending := await _pending(memory)) > 0:
+        pending = await _pending(memory)
+        asked = time.monotonic()
+        while pending > 0:
             progress(0, pending)
             try:
                 count = await worker.run_once()
@@ -87,7 +91,12 @@ async def reembed(
                 # Others have claimed what is left.
                 await asyncio.sleep(_WAIT_SECONDS)
             else:
-                progress(count, max(0, pending - count))
+                pending -= count
+                progress(count, max(0, pending))
+            # Counting reads the whole queue.
+            if count == 0 or pending <= 0 or time.monotonic() - asked > _COUNT_SECONDS:
+                pending = await _pending(memory)
+                asked = time.monotonic()
         scale, unmeasured = await _measure(memory, engine)
         try:
             await memory.activate_embedding_version()

@@ -547,7 +547,7 @@ def test_errors_are_bounded() -> None:
     assert sum(map(len, output.parse_errors)) < 40_000
 
 
-SIZE = 1 << 20
+SIZE = 1 << 18
 
 
 def parse_in_proportion(make: Callable[[int], str]) -> ConsolidationOutput:

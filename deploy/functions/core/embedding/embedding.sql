@@ -444,7 +444,7 @@ declare
   v_count bigint;
 begin
   with free as (
-    select q.memory_type, q.memory_id
+    select q.ctid as place, q.memory_type, q.memory_id
     from memory.embedding_queue as q
     where q.tenant_id = drop_gone_jobs.tenant_id
       and q.target = drop_gone_jobs.target
@@ -455,7 +455,7 @@ begin
   ),
   -- Looked up once each, even by a plan that was made while the queue was empty and joins it in full.
   gone as materialized (
-    select f.memory_type, f.memory_id
+    select f.place
     from free as f
     where not exists (
       select from memory.searchable_memories as m
@@ -465,12 +465,9 @@ begin
       offset 0 -- keeps this a look-up of one memory
     )
   )
+  -- The rows are locked, so they stay where they are. A join would read the whole queue.
   delete from memory.embedding_queue as q
-  using gone as g
-  where q.tenant_id = drop_gone_jobs.tenant_id
-    and q.target = drop_gone_jobs.target
-    and q.memory_type = g.memory_type
-    and q.memory_id = g.memory_id;
+  where q.ctid = any (array(select g.place from gone as g));
   get diagnostics v_count = row_count;
   return v_count;
 end;
@@ -523,7 +520,7 @@ begin
 
   return query
   with free as (
-    select q.memory_type, q.memory_id, q.attempts, q.enqueued_at
+    select q.ctid as place
     from memory.embedding_queue as q
     where q.tenant_id = v_tenant_id
       and q.target = v_target
@@ -533,14 +530,11 @@ begin
     for update skip locked
   ),
   claimed as (
+    -- The rows are locked, so they stay where they are. A join would read the whole queue.
     update memory.embedding_queue as q
     set claimed_until = as_of + lease, attempts = q.attempts + 1
-    from free as f
-    where q.tenant_id = v_tenant_id
-      and q.target = v_target
-      and q.memory_type = f.memory_type
-      and q.memory_id = f.memory_id
-    returning q.memory_type, q.memory_id, f.attempts, f.enqueued_at
+    where q.ctid = any (array(select f.place from free as f))
+    returning q.memory_type, q.memory_id, q.attempts, q.enqueued_at
   )
   select
     c.memory_type,
