@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(23);
+select plan(26);
 
 create view memory_test.homes as
 select
@@ -163,6 +163,23 @@ select memory.forget_memory('fact', :'bergen', as_of => '2026-05-08Z') \g /dev/n
 select is(memory_test.found('2026-05-09Z'), 'Oslo', 'a plan can be forgotten');
 select memory.restore_memory('fact', :'bergen', as_of => '2026-05-10Z') \g /dev/null
 select is(memory_test.found('2026-05-11Z'), 'Oslo, Bergen 2026-06-01', 'and restored, beside what holds');
+
+-- Giving up
+
+select memory.store_episode('Ada stays in Oslo after all', 'home', created_at => '2026-05-12Z', as_of => '2026-05-12Z') \g /dev/null
+select c.run_id, c.episode_id from memory.claim_episodes('home', as_of => '2026-05-12Z') as c \gset
+select r.facts_ended
+from memory.apply_consolidation(:'run_id', jsonb_build_object('ended_facts', jsonb_build_array(jsonb_build_object(
+  'target_id', :'bergen', 'evidence', jsonb_build_array(:'episode_id')
+))), as_of => '2026-05-12Z') as r \gset
+select is(memory_test.found('2026-05-13Z'), 'Oslo', 'a plan that consolidation ends is given up at once');
+select memory.store_fact('Ada', 'lives in', 'Nowhere', valid_from => '2026-06-02Z', valid_to => '2026-06-02Z', as_of => '2026-05-13Z') \g /dev/null
+select memory.run_decay_sweep('2026-06-03Z') \g /dev/null
+select is(memory_test.found('2026-06-03Z'), 'Oslo', 'a plan that is over when it begins takes the place of nothing');
+select is_empty(
+  $$ select f.id, r.problem from memory.facts as f cross join memory.replay_memory('fact', f.id) as r where r.problem is not null $$,
+  'history and events agree about all that'
+);
 
 select * from finish();
 rollback;

@@ -100,12 +100,15 @@ begin
       end
       and f.planned_for is null and f.validity = 'active';
 
-    -- What was stored meanwhile, as of a later time, goes on.
-    if v_held.valid_from > v_fact.valid_from then
-      perform memory.end_earlier(
-        v_fact.tenant_id, v_fact.scope, v_fact.subject, v_fact.entity_id, v_fact.predicate,
-        array[v_fact.valid_from], as_of
-      );
+    -- What was stored meanwhile, as of a later time, goes on; so does what holds if the plan ended
+    -- before it began.
+    if v_held.valid_from > v_fact.valid_from or v_fact.valid_to <= v_fact.valid_from then
+      if (v_fact.valid_to <= v_fact.valid_from) is not true then
+        perform memory.end_earlier(
+          v_fact.tenant_id, v_fact.scope, v_fact.subject, v_fact.entity_id, v_fact.predicate,
+          array[v_fact.valid_from], as_of
+        );
+      end if;
       update memory.facts as f
       set
         planned_for = null,

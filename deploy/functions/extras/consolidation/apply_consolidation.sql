@@ -236,8 +236,14 @@ create or replace function memory.end_fact(
 as $$
   update memory.facts as f
   set
-    validity = case when end_fact.valid_to <= as_of then 'superseded' else f.validity end,
-    metadata = case when end_fact.valid_to <= as_of then f.metadata - 'status' else f.metadata end
+    -- A plan that ends before it begins is given up.
+    validity = case
+      when end_fact.valid_to <= greatest(as_of, f.planned_for) then 'superseded' else f.validity
+    end,
+    metadata = case
+      when end_fact.valid_to <= greatest(as_of, f.planned_for) then f.metadata - 'status'
+      else f.metadata
+    end
       || jsonb_build_object('ended_by_run', (run).id, 'ended_before', f.valid_to),
     valid_to = end_fact.valid_to,
     updated_at = memory.next_state_at(f.updated_at, as_of)
