@@ -29,7 +29,7 @@ grant execute on function memory.decayed_state
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
 create or replace function memory.begin_planned_facts(
-  tenant_id text,
+  settings memory.settings,
   as_of timestamptz
 )
   returns void
@@ -39,10 +39,11 @@ create or replace function memory.begin_planned_facts(
 as $$
 #variable_conflict use_column
 declare
+  v_tenant_id text := settings.tenant_id;
   v_due uuid[] := array(
     select f.id
     from memory.facts as f
-    where f.tenant_id = begin_planned_facts.tenant_id and f.planned_for <= as_of
+    where f.tenant_id = v_tenant_id and f.planned_for <= as_of
       and f.validity = 'active'
     order by f.planned_for, f.id
   );
@@ -53,18 +54,19 @@ begin
   if v_due = '{}' then
     return;
   end if;
-  -- Locks in the order of memory.store_fact.
+  -- Locks in the order of memory.store_fact. With them the facts that the sweep changes: nobody
+  -- locks two facts against their order.
   insert into memory.fact_keys (tenant_id, scope, anchor, predicate)
   select distinct
-    begin_planned_facts.tenant_id, f.scope,
+    v_tenant_id, f.scope,
     coalesce('entity:' || f.entity_id, 'subject:' || f.subject_key), f.predicate_key
   from memory.facts as f
-  where f.tenant_id = begin_planned_facts.tenant_id and f.id = any (v_due)
+  where f.tenant_id = v_tenant_id and f.id = any (v_due)
   order by 2, 3, 4
   on conflict (tenant_id, scope, anchor, predicate) do update set scope = excluded.scope;
   perform
   from memory.facts as f
-  where f.tenant_id = begin_planned_facts.tenant_id
+  where f.tenant_id = v_tenant_id
     and f.id in (
       select k.id
       from memory.facts as p
@@ -74,10 +76,12 @@ begin
             k.entity_id = p.entity_id
             or k.entity_id is null and p.entity_id is null and k.subject_key = p.subject_key
           )
-      where p.tenant_id = begin_planned_facts.tenant_id and p.id = any (v_due)
+      where p.tenant_id = v_tenant_id and p.id = any (v_due)
         and (
           k.validity = 'active' or k.validity = 'superseded' and k.valid_to > p.valid_from
         )
+      union all
+      select unnest(d.ids) from memory.due_memories('fact', settings, as_of) as d
     )
   order by f.id
   for no key update;
@@ -86,7 +90,7 @@ begin
     -- Somebody else may have been faster, or have forgotten it.
     select f.* into v_fact
     from memory.facts as f
-    where f.tenant_id = begin_planned_facts.tenant_id and f.id = v_id
+    where f.tenant_id = v_tenant_id and f.id = v_id
       and f.planned_for <= as_of and f.validity = 'active';
     continue when not found;
     select f.* into v_held
@@ -146,7 +150,7 @@ begin
 end;
 $$;
 
-comment on function memory.begin_planned_facts(text, timestamptz) is
+comment on function memory.begin_planned_facts(memory.settings, timestamptz) is
 'Lets the planned facts that have begun at as_of hold: each supersedes what held under its key '
 'until it began, or is history already if something else was stored as of a later time.';
 
@@ -169,7 +173,7 @@ declare
 begin
   perform
     memory.check_write_time('as_of', as_of),
-    memory.begin_planned_facts(v_settings.tenant_id, as_of);
+    memory.begin_planned_facts(v_settings, as_of);
   return query
   select t.memory_type, s.*
   from unnest(memory.decaying_type_names()) with ordinality as t (memory_type, place)
