@@ -200,7 +200,8 @@ def a_fact(w: World) -> Arguments:
         **w.maybe(0.15, source_episode_id=w.id("episode"), source_butler=w.pick(BUTLERS)),
         **w.maybe(0.1, tags=[w.pick(WORDS), w.marker]),
         **w.maybe(0.5, idempotency_key=w.key()),
-        **w.maybe(0.1, valid_from=moment(w, -90, 0)),
+        # Some plans begin while the storm lasts.
+        **w.maybe(0.1, valid_from=moment(w, -90, w.pick((0, 0, 1, 30)))),
         **w.maybe(0.05, valid_to=moment(w, -30, 200)),
     }
 

@@ -41,6 +41,9 @@ class TorchEncoder:
         """Return one vector per text, as the rows of an array."""
         with torch.autocast(self._model.device.type, torch.bfloat16, enabled=self._reduced):
             vectors: NDArray[np.float32] = self._model.encode(
-                list(texts), batch_size=32, show_progress_bar=False, convert_to_numpy=True
+                list(texts),
+                batch_size=32 if self._model.device.type == "cpu" else 256,
+                show_progress_bar=False,
+                convert_to_numpy=True,
             )
         return vectors
