@@ -100,7 +100,7 @@ EVENTS = {
         "fact_fading{fact.fading} fact_expired{fact.expired} fact_recovered{fact.recovered} "
         "rule_fading{rule.fading} rule_retracted{rule.expired} rule_recovered{rule.recovered} "
         # What was planned has begun.
-        "fact_superseded* fact_updated* link_created*"
+        "fact_superseded* fact_updated* fact_confirmed* link_created*"
     ),
     "run_episode_cleanup": "episode_deleted* proposal_deleted* proposal_updated*",
     "run_rule_hygiene": "rule_inverted{inverted} rule_promoted{promoted} rule_updated*",

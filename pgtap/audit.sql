@@ -229,7 +229,7 @@ values
 ('facts', $$trust = 'tool'$$, array['fact_updated {"changed": ["trust"]}']),
 ('facts', $$updated_at = '2026-01-02Z'$$, '{}'),
 ('facts', $$valid_from = '2026-01-02Z'$$, array['fact_updated {"changed": ["valid_from"]}']),
-('facts', $$planned_for = valid_from$$, array['fact_updated {"changed": ["planned_for"]}']),
+('facts', $$planned_for = valid_from, decay_rate = 0$$, array['fact_updated {"changed": ["decay_rate", "planned_for"]}']),
 ('facts', $$valid_to = '2036-01-02Z'$$, array['fact_updated {"changed": ["valid_to"]}']),
 ('facts', $$tags = '["a"]'$$, array['fact_updated {"changed": ["tags"]}']),
 ('facts', $$metadata = metadata || '{"status": "fading"}'$$,

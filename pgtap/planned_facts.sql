@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(26);
+select plan(32);
 
 create view memory_test.homes as
 select
@@ -100,6 +100,31 @@ select is(
 );
 select is_empty('select * from memory.list_contradictions(as_of => $$2026-01-06Z$$)', 'a plan contradicts nothing');
 
+-- As known then
+
+select memory.store_fact('Ada', 'banks at', 'Old Bank', as_of => '2026-01-01Z') as old_bank \gset
+select memory.store_fact('Ada', 'banks at', 'New Bank', valid_from => '2026-04-01Z', as_of => '2026-01-07Z') as bank \gset
+create function memory_test.known(known_at timestamptz, valid_at timestamptz)
+  returns text
+  language sql
+  return (
+    select string_agg(f.content || coalesce(' ' || f.planned_for::date, ''), ', ')
+    from memory.recall(
+      'At which bank?', types => '{fact}', known_at => known.known_at, valid_at => known.valid_at, as_of => '2026-01-09Z'
+    ) as f
+  );
+select is(
+  memory_test.known('2026-01-05Z', '2026-05-01Z'), 'Old Bank', 'what was not planned yet takes the place of nothing that was known'
+);
+select memory.forget_memory('fact', f.id, as_of => '2026-01-08Z')
+from (values (:'bank'::uuid), (:'old_bank')) as f (id) \g /dev/null
+select is(
+  memory_test.known('2026-01-07T12:00Z', '2026-05-01Z'), 'New Bank', 'what was planned and is forgotten since was known then'
+);
+select is(
+  memory_test.known('2026-01-07T12:00Z', null), 'Old Bank, New Bank 2026-04-01', 'and was found after what held'
+);
+
 -- Beginning
 
 select memory.run_decay_sweep('2026-02-28Z') \g /dev/null
@@ -179,6 +204,23 @@ select is(memory_test.found('2026-06-03Z'), 'Oslo', 'a plan that is over when it
 select is_empty(
   $$ select f.id, r.problem from memory.facts as f cross join memory.replay_memory('fact', f.id) as r where r.problem is not null $$,
   'history and events agree about all that'
+);
+
+-- Confidence
+
+select memory.store_fact('Ada', 'marries', 'Leo', valid_from => '2026-11-01Z', as_of => '2025-01-01Z') as wedding \gset
+select memory.run_decay_sweep('2026-10-30Z') \g /dev/null
+select is(
+  (select f.effective_confidence from memory.search('Whom does Ada marry?', types => '{fact}', as_of => '2026-10-31Z') as f where f.id = :'wedding'),
+  1::float8, 'a plan does not fade, however far ahead it is'
+);
+select memory.run_decay_sweep('2026-11-02Z') \g /dev/null
+select results_eq(
+  $$ select f.validity, f.planned_for, f.decay_rate, f.last_confirmed_at from memory.facts as f where f.content = 'Leo' $$,
+  $$ values ('active', null::timestamptz, 0.008::float8, timestamptz '2026-11-01Z') $$, 'it begins to fade when it begins'
+);
+select throws_ok(
+  $$ update memory.facts as f set decay_rate = 0 where f.content = 'Leo' $$, '23514', null, 'what holds fades by its permanence'
 );
 
 select * from finish();

@@ -77,7 +77,7 @@ create table memory.facts (
       decay_rate = (
         '{"permanent": 0, "stable": 0.002, "standard": 0.008, "volatile": 0.03, "ephemeral": 0.1}'
         ::jsonb ->> permanence
-      )::float8
+      )::float8 * (planned_for is null)::integer
     ) is true
   ),
   constraint facts_embedding_has_version_check
@@ -202,7 +202,8 @@ comment on column memory.facts.text_search_config is 'Text search configuration 
 comment on column memory.facts.importance is 'How much it matters, 0..10.';
 comment on column memory.facts.confidence is
 'Confidence when last confirmed, 0..1; decays from there.';
-comment on column memory.facts.decay_rate is 'Decay per day; follows from permanence.';
+comment on column memory.facts.decay_rate is
+'Decay per day; follows from permanence. A planned fact does not fade.';
 comment on column memory.facts.permanence is
 'How slowly it decays: permanent, stable, standard, volatile or ephemeral.';
 comment on column memory.facts.source_butler is 'The agent that stored it.';

@@ -92,8 +92,8 @@ class _StoreFact(Arguments):
     metadata: Metadata | None = None
     valid_from: Timestamp | None = Field(
         None,
-        description="When it becomes true (ISO 8601); default: now. What begins in the future is a "
-        "plan: what holds today goes on until then.",
+        description="When it becomes true (ISO 8601); default: now. What begins in an hour or "
+        "later is a plan: what holds goes on until then.",
     )
     valid_to: Timestamp | None = Field(
         None, description="When it stops being true (ISO 8601); default: open-ended."

@@ -116,8 +116,8 @@ export interface MemoryStoreFactArguments {
   /** Any JSON object to store with it, at most 64 KiB. */
   metadata?: Record<string, unknown>;
   /**
-   * When it becomes true (ISO 8601); default: now. What begins in the future is a plan: what holds
-   * today goes on until then.
+   * When it becomes true (ISO 8601); default: now. What begins in an hour or later is a plan: what
+   * holds goes on until then.
    */
   valid_from?: string;
   /** When it stops being true (ISO 8601); default: open-ended. */

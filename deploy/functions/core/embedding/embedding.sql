@@ -428,6 +428,52 @@ comment on function memory.embedding_text(
 'of its session. Errors: PM002.';
 grant execute on function memory.embedding_text to memory_writer, memory_worker, memory_admin;
 
+-- Rows that the transaction has locked stay where they are, so they are found by their places.
+-- While the planner takes the queue for short, it would rather read all of the tenant's.
+create or replace function memory.lease_jobs(
+  places tid[],
+  claimed_until timestamptz
+)
+  returns table (
+    memory_type text,
+    memory_id uuid,
+    attempts integer,
+    enqueued_at timestamptz
+  )
+  language sql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+  set enable_indexscan = off
+  set enable_bitmapscan = off
+  set enable_seqscan = off
+as $$
+  update memory.embedding_queue as q
+  set claimed_until = lease_jobs.claimed_until, attempts = q.attempts + 1
+  where q.ctid = any (places)
+  returning q.memory_type, q.memory_id, q.attempts, q.enqueued_at;
+$$;
+
+comment on function memory.lease_jobs(tid[], timestamptz) is
+'Claims the locked rows of the embedding queue at some places until then.';
+
+create or replace function memory.drop_jobs(places tid[])
+  returns bigint
+  language sql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+  set enable_indexscan = off
+  set enable_bitmapscan = off
+  set enable_seqscan = off
+as $$
+  with dropped as (
+    delete from memory.embedding_queue as q where q.ctid = any (places) returning q.memory_id
+  )
+  select count(*) from dropped as d;
+$$;
+
+comment on function memory.drop_jobs(tid[]) is
+'Takes the locked rows at some places off the embedding queue; returns how many there were.';
+
 create or replace function memory.drop_gone_jobs(
   tenant_id text,
   target text,
@@ -438,10 +484,11 @@ create or replace function memory.drop_gone_jobs(
   language plpgsql
   volatile
   set search_path = pg_catalog, memory, public, pg_temp
+  set enable_sort = off -- an index has the order, also for a plan made while the queue is short
 as $$
 #variable_conflict use_column
 declare
-  v_count bigint;
+  v_places tid[];
 begin
   with free as (
     select q.ctid as place, q.memory_type, q.memory_id
@@ -452,24 +499,17 @@ begin
     order by q.attempts, q.enqueued_at, q.memory_type, q.memory_id
     limit drop_gone_jobs.batch_size
     for update skip locked
-  ),
-  -- Looked up once each, even by a plan that was made while the queue was empty and joins it in full.
-  gone as materialized (
-    select f.place
-    from free as f
-    where not exists (
-      select from memory.searchable_memories as m
-      where m.tenant_id = drop_gone_jobs.tenant_id
-        and m.memory_type = f.memory_type
-        and m.id = f.memory_id
-      offset 0 -- keeps this a look-up of one memory
-    )
   )
-  -- The rows are locked, so they stay where they are. A join would read the whole queue.
-  delete from memory.embedding_queue as q
-  where q.ctid = any (array(select g.place from gone as g));
-  get diagnostics v_count = row_count;
-  return v_count;
+  select array_agg(f.place) into v_places
+  from free as f
+  where not exists (
+    select from memory.searchable_memories as m
+    where m.tenant_id = drop_gone_jobs.tenant_id
+      and m.memory_type = f.memory_type
+      and m.id = f.memory_id
+    offset 0 -- keeps this a look-up of one memory
+  );
+  return case when v_places is null then 0 else memory.drop_jobs(v_places) end;
 end;
 $$;
 
@@ -492,6 +532,7 @@ create or replace function memory.claim_embedding_jobs(
   volatile
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
+  set enable_sort = off -- an index has the order, also for a plan made while the queue is short
 as $$
 #variable_conflict use_column
 declare
@@ -499,6 +540,7 @@ declare
   v_tenant_id text := v_settings.tenant_id;
   v_target text := 'active';
   v_rendering text;
+  v_places tid[];
 begin
   perform memory.check_number('batch_size', batch_size, 1, 10000);
   perform memory.check_write_time('as_of', as_of);
@@ -518,7 +560,6 @@ begin
     null;
   end loop;
 
-  return query
   with free as (
     select q.ctid as place
     from memory.embedding_queue as q
@@ -528,14 +569,10 @@ begin
     order by q.attempts, q.enqueued_at, q.memory_type, q.memory_id
     limit claim_embedding_jobs.batch_size
     for update skip locked
-  ),
-  claimed as (
-    -- The rows are locked, so they stay where they are. A join would read the whole queue.
-    update memory.embedding_queue as q
-    set claimed_until = as_of + lease, attempts = q.attempts + 1
-    where q.ctid = any (array(select f.place from free as f))
-    returning q.memory_type, q.memory_id, q.attempts, q.enqueued_at
   )
+  select array_agg(f.place) into v_places from free as f;
+
+  return query
   select
     c.memory_type,
     c.memory_id,
@@ -545,7 +582,7 @@ begin
       case c.memory_type when 'episode' then m.created_at end,
       case c.memory_type when 'episode' then m.id end
     )
-  from claimed as c
+  from memory.lease_jobs(v_places, as_of + lease) as c
   cross join lateral (
     select s.*
     from memory.searchable_memories as s

@@ -116,6 +116,7 @@ begin
       update memory.facts as f
       set
         planned_for = null,
+        decay_rate = memory.decay_rate_of(f.permanence),
         validity = 'superseded',
         metadata = f.metadata - 'status',
         valid_to = least(
@@ -138,6 +139,8 @@ begin
     update memory.facts as f
     set
       planned_for = null,
+      decay_rate = memory.decay_rate_of(f.permanence),
+      last_confirmed_at = greatest(f.last_confirmed_at, f.valid_from),
       supersedes_id = coalesce(f.supersedes_id, v_held.id),
       updated_at = memory.next_state_at(f.updated_at, as_of)
     where f.tenant_id = v_fact.tenant_id and f.id = v_fact.id;

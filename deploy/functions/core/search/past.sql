@@ -108,7 +108,15 @@ begin
   end if;
 
   return query
-  with known as materialized (
+  with plans as materialized (
+    select
+      p.planned_for, p.scope, p.entity_id, memory.spelling_key(p.subject) as subject_key,
+      memory.spelling_key(p.predicate) as predicate_key
+    from memory.memories_at(settings.tenant_id, '{fact}', coalesce(known_at, 'infinity')) as p
+    where valid_at is not null and p.planned_for is not null
+      and p.lifecycle_state in ('active', 'fading')
+  ),
+  known as materialized (
     select
       m.memory_type, t.position as type_position, m.id, m.scope, m.subject, m.predicate, m.content,
       m.importance, m.confidence, m.permanence, m.maturity, m.effectiveness_score, m.entity_id,
@@ -152,9 +160,8 @@ begin
           and (valid_at is null or m.valid_to is null or m.valid_to > valid_at)
           -- What is planned takes the place of what holds until then.
           and not exists (
-            select from memory.facts as p
-            where p.tenant_id = settings.tenant_id and p.validity = 'active'
-              and p.planned_for > m.valid_from and p.planned_for <= valid_at
+            select from plans as p
+            where p.planned_for > m.valid_from and p.planned_for <= valid_at
               and p.scope = m.scope and p.predicate_key = memory.spelling_key(m.predicate)
               and case
                 when p.entity_id is null
@@ -308,29 +315,47 @@ begin
     ) as r
     where coalesce(l.semantic_rank, l.keyword_rank) is not null
       and r.relevance >= coalesce(find_memories_at.min_relevance, 0)
-  )
-  select
-    k.memory_type, k.id, k.scope, k.subject, k.predicate, k.content, k.importance, k.confidence,
-    k.effective_confidence, k.permanence, k.maturity, k.effectiveness_score, k.entity_id,
-    k.session_id, k.tags, k.metadata, k.created_at, k.last_confirmed_at, k.last_referenced_at,
-    k.reference_count, k.planned_for, s.similarity, s.semantic_rank, s.keyword_score, s.keyword_rank,
-    s.rrf_score, s.meaning, s.words, s.neighbor_boost, s.session_boost, s.named_boost,
-    s.time_boost, s.relevance, r.recency, null::uuid, c.score
-  from shortlist as s
-  join known as k on k.memory_type = s.memory_type and k.id = s.id
-  cross join lateral (
-    select memory.recency_of(k.last_referenced_at, k.created_at, settings, v_now) as recency
-  ) as r
-  cross join lateral (
+  ),
+  answers as materialized (
     select
+      k.*, s.similarity as shown_similarity, s.semantic_rank, s.keyword_score, s.keyword_rank,
+      s.rrf_score, s.meaning, s.words, s.neighbor_boost, s.session_boost, s.named_boost,
+      s.time_boost, s.relevance, r.recency,
       memory.composite_score(
         s.relevance, k.importance, r.recency, k.effective_confidence,
         settings.weight_relevance, settings.weight_importance,
         settings.weight_recency, settings.weight_confidence,
         case when v_specified then 1 else settings.relevance_sharpness end
-      ) as score
-  ) as c
-  order by c.score desc, k.created_at desc, k.type_position, k.id
+      ) as score,
+      memory.spelling_key(k.predicate) as predicate_key,
+      coalesce(k.entity_id::text, memory.spelling_key(k.subject)) as anchor
+    from shortlist as s
+    join known as k on k.memory_type = s.memory_type and k.id = s.id
+    cross join lateral (
+      select memory.recency_of(k.last_referenced_at, k.created_at, settings, v_now) as recency
+    ) as r
+  ),
+  -- As memory.find_memories ranks what is planned.
+  turns as (
+    select l.id, count(*) as place, min(e.score) as score
+    from answers as e
+    join answers as l
+      on e.memory_type = 'fact' and l.memory_type = 'fact' and e.scope = l.scope
+      and e.anchor = l.anchor and e.predicate_key = l.predicate_key
+      and coalesce(e.planned_for, '-infinity') < l.planned_for
+    group by l.id
+  )
+  select
+    a.memory_type, a.id, a.scope, a.subject, a.predicate, a.content, a.importance, a.confidence,
+    a.effective_confidence, a.permanence, a.maturity, a.effectiveness_score, a.entity_id,
+    a.session_id, a.tags, a.metadata, a.created_at, a.last_confirmed_at, a.last_referenced_at,
+    a.reference_count, a.planned_for, a.shown_similarity, a.semantic_rank, a.keyword_score,
+    a.keyword_rank, a.rrf_score, a.meaning, a.words, a.neighbor_boost, a.session_boost,
+    a.named_boost, a.time_boost, a.relevance, a.recency, null::uuid, p.score
+  from answers as a
+  left join turns as t on a.memory_type = 'fact' and t.id = a.id
+  cross join lateral (select least(a.score, t.score) as score) as p
+  order by p.score desc, coalesce(t.place, 0), a.created_at desc, a.type_position, a.id
   limit max_results;
 end;
 $$;

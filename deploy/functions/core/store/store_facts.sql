@@ -407,7 +407,9 @@ begin
   )
   values (
     v_tenant_id, v_subject, v_predicate, store_fact.content, store_fact.importance,
-    store_fact.permanence, memory.decay_rate_of(store_fact.permanence), v_scope, store_fact.tags,
+    store_fact.permanence,
+    case when v_planned_for is null then memory.decay_rate_of(store_fact.permanence) else 0 end,
+    v_scope, store_fact.tags,
     store_fact.entity_id, store_fact.object_entity_id, store_fact.confidence,
     store_fact.source_butler, store_fact.source_episode_id, v_active.id, v_validity,
     store_fact.metadata, store_fact.embedding, v_version_id,
@@ -789,7 +791,12 @@ begin
   )
   select
     v_tenant_id, n.id, n.subject, n.predicate, n.content, n.importance, n.permanence,
-    memory.decay_rate_of(n.permanence), n.scope, n.tags, n.entity_id, n.object_entity_id,
+    case
+      when memory.planned_for(n.valid_from, as_of) is null
+      then memory.decay_rate_of(n.permanence)
+      else 0
+    end,
+    n.scope, n.tags, n.entity_id, n.object_entity_id,
     n.confidence, n.source_butler, n.source_episode_id, v_superseded_ids[n.ordinality],
     coalesce(n.source_class, 'user'),
     case

@@ -14,6 +14,8 @@ select
   'memory.register_embedding_version(text,text,integer,double precision,double precision)'::regprocedure,
   'memory.render_for_embedding(text,text,text,text,text,text,text,uuid,timestamp with time zone,uuid)'::regprocedure,
   'memory.embedding_text(text,text,text,text,text,uuid,timestamp with time zone,timestamp with time zone)'::regprocedure,
+  'memory.lease_jobs(tid[],timestamp with time zone)'::regprocedure,
+  'memory.drop_jobs(tid[])'::regprocedure,
   'memory.drop_gone_jobs(text,text,integer,timestamp with time zone)'::regprocedure,
   'memory.claim_embedding_jobs(uuid,integer,interval,timestamp with time zone)'::regprocedure,
   'memory.embedding_version_status(uuid)'::regprocedure,
