@@ -23,4 +23,18 @@ comment on function memory.decay_rate_of(text) is
 grant execute on function memory.decay_rate_of
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
+create or replace function memory.planned_for(
+  valid_from timestamptz,
+  as_of timestamptz
+)
+  returns timestamptz
+  language sql
+  stable
+  parallel safe
+  return case when valid_from > as_of + interval '1 hour' then valid_from end;
+
+comment on function memory.planned_for(timestamptz, timestamptz) is
+'For when a fact is planned that is valid from valid_from: that time; NULL if it has begun. What '
+'begins within the hour counts as begun: clocks differ.';
+
 commit;

@@ -314,4 +314,27 @@ comment on function memory.refresh_memory_types() is
 'Makes all that is made from memory.memory_types follow its rows, except triggers. A change that '
 'adds a type calls it, then memory.isolate_table and memory.attach_triggers for its table.';
 
+create or replace function memory.lock_keys_of_facts(
+  tenant_id text,
+  fact_ids uuid[]
+)
+  returns void
+  language sql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  insert into memory.fact_keys (tenant_id, scope, anchor, predicate)
+  select distinct
+    lock_keys_of_facts.tenant_id, f.scope,
+    coalesce('entity:' || f.entity_id, 'subject:' || f.subject_key), f.predicate_key
+  from memory.facts as f
+  where f.tenant_id = lock_keys_of_facts.tenant_id and f.id = any (fact_ids)
+  order by 2, 3, 4
+  on conflict (tenant_id, scope, anchor, predicate) do update set scope = excluded.scope;
+$$;
+
+comment on function memory.lock_keys_of_facts(text, uuid[]) is
+'Prevents other active facts of the keys of some facts until the end of the transaction, as '
+'memory.lock_fact_key does.';
+
 commit;

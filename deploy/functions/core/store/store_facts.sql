@@ -24,20 +24,6 @@ comment on function memory.comes_late(timestamptz, timestamptz, timestamptz, tim
 'count. What holds from the start of the transaction is never history, although another session '
 'that it waited for may have begun later.';
 
-create or replace function memory.planned_for(
-  valid_from timestamptz,
-  as_of timestamptz
-)
-  returns timestamptz
-  language sql
-  stable
-  parallel safe
-  return case when valid_from > as_of + interval '1 hour' then valid_from end;
-
-comment on function memory.planned_for(timestamptz, timestamptz) is
-'For when a fact is planned that is valid from valid_from: that time; NULL if it has begun. What '
-'begins within the hour counts as begun: clocks differ.';
-
 create or replace function memory.repeats_fact(
   known memory.fact_to_store,
   again memory.fact_to_store

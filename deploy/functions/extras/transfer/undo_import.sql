@@ -200,14 +200,7 @@ begin
       )
     order by p.id
   );
-  insert into memory.fact_keys (tenant_id, scope, anchor, predicate)
-  select distinct
-    v_tenant_id, f.scope, coalesce('entity:' || f.entity_id, 'subject:' || f.subject_key),
-    f.predicate_key
-  from memory.facts as f
-  where f.tenant_id = v_tenant_id and f.id = any (v_predecessors)
-  order by 2, 3, 4
-  on conflict (tenant_id, scope, anchor, predicate) do update set scope = excluded.scope;
+  perform memory.lock_keys_of_facts(v_tenant_id, v_predecessors);
 
   v_outcomes := coalesce(
     (

@@ -2,6 +2,7 @@
 
 begin;
 
+drop function memory.planned_for(timestamp with time zone,timestamp with time zone);
 drop function memory.decay_rate_of(text);
 
 commit;

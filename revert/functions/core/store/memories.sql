@@ -2,6 +2,7 @@
 
 begin;
 
+drop function memory.lock_keys_of_facts(text,uuid[]);
 drop function memory.refresh_memory_types();
 drop function memory.check_after_creation(text,text,uuid,timestamp with time zone);
 drop function memory.resolved_state(text,text,uuid,timestamp with time zone);

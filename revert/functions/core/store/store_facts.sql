@@ -15,7 +15,6 @@ drop function memory.trust_of_episode(text,uuid);
 drop function memory.confirm_repeated(text,uuid,text,uuid,timestamp with time zone);
 drop function memory.as_stored(memory.facts);
 drop function memory.repeats_fact(memory.fact_to_store,memory.fact_to_store);
-drop function memory.planned_for(timestamp with time zone,timestamp with time zone);
 drop function memory.comes_late(timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone);
 
 commit;

@@ -2,5 +2,6 @@
 
 begin;
 select
-  'memory.decay_rate_of(text)'::regprocedure;
+  'memory.decay_rate_of(text)'::regprocedure,
+  'memory.planned_for(timestamp with time zone,timestamp with time zone)'::regprocedure;
 rollback;

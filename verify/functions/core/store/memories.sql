@@ -14,5 +14,6 @@ select
   'memory.count_references(text[],uuid[],timestamp with time zone)'::regprocedure,
   'memory.resolved_state(text,text,uuid,timestamp with time zone)'::regprocedure,
   'memory.check_after_creation(text,text,uuid,timestamp with time zone)'::regprocedure,
-  'memory.refresh_memory_types()'::regprocedure;
+  'memory.refresh_memory_types()'::regprocedure,
+  'memory.lock_keys_of_facts(text,uuid[])'::regprocedure;
 rollback;

@@ -3,7 +3,6 @@
 begin;
 select
   'memory.comes_late(timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone)'::regprocedure,
-  'memory.planned_for(timestamp with time zone,timestamp with time zone)'::regprocedure,
   'memory.repeats_fact(memory.fact_to_store,memory.fact_to_store)'::regprocedure,
   'memory.as_stored(memory.facts)'::regprocedure,
   'memory.confirm_repeated(text,uuid,text,uuid,timestamp with time zone)'::regprocedure,
