@@ -1,14 +1,16 @@
 begin;
 \ir fixtures.sql
-select plan(173);
+select plan(177);
 
 -- Ends a write as a commit would: what comes later has another time. Returns its newest event.
+create sequence memory_test.writes;
 create function memory_test.written()
   returns uuid
   language plpgsql
 as $$
 declare
   v_event_id uuid;
+  v_time timestamptz := now() - interval '1 day' + nextval('memory_test.writes') * interval '1 second';
 begin
   select e.id into v_event_id
   from memory.memory_events as e
@@ -17,8 +19,8 @@ begin
   limit 1;
   alter table memory.memory_events disable trigger refuse_change;
   alter table memory.memory_history disable trigger user;
-  update memory.memory_events set created_at = created_at - interval '1 minute';
-  update memory.memory_history set recorded_at = recorded_at - interval '1 minute';
+  update memory.memory_events set created_at = v_time where created_at = now();
+  update memory.memory_history set recorded_at = v_time where recorded_at = now();
   alter table memory.memory_history enable trigger user;
   alter table memory.memory_events enable always trigger refuse_change;
   return v_event_id;
@@ -259,6 +261,25 @@ select is_empty(
      where r.problem is not null $$,
   'the history of what was undone agrees with its events'
 );
+
+-- Time
+
+select memory.store_fact('Ivy', 'lives in', 'Porto', as_of => '2026-01-20Z') as porto \gset
+select memory.store_fact('Ivy', 'lives in', 'Turin', valid_from => '2026-01-25Z', as_of => '2026-01-20Z') as turin \gset
+select memory_test.written() \g /dev/null
+select memory.run_decay_sweep('2026-01-26Z') \g /dev/null
+select memory_test.written() \g /dev/null
+select is(
+  memory_test.undo(memory_test.event_of(e.type, e.id)), format('PM003: event %s cannot be undone: time did that: what was planned has begun', memory_test.event_of(e.type, e.id)),
+  format('that a plan has begun is not undone by its %s: time did that', e.type)
+)
+from (values ('fact_updated', :'turin'::uuid), ('fact_superseded', :'porto'), ('link_created', null)) as e (type, id);
+select memory.forget_memory('fact', :'turin', as_of => '2026-01-27Z') \g /dev/null
+select lives_ok(
+  format('select memory.restore_memory(%L, %L, %L)', 'fact', :'porto', '2026-01-28Z'),
+  'whoever did not do what was planned forgets it, and restores what held'
+);
+select memory_test.written() \g /dev/null
 
 select memory.run_decay_sweep('2026-02-01Z') \g /dev/null
 select memory_test.written() \g /dev/null

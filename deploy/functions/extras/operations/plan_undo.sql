@@ -381,6 +381,8 @@ begin
     when v_links <> '[]' then 'remove the link'
     when v_types && array['fact_retracted', 'rule_retracted', 'entry_deleted', 'episode_expired']
       then format('restore the %s', v_memory.memory_type)
+    when v_types && array['fact_restored', 'rule_restored', 'entry_restored']
+      then format('take the restoration of the %s back', v_memory.memory_type)
     when v_types && array['fact_confirmed', 'rule_confirmed', 'entry_confirmed']
       then format('take the confirmation of the %s back', v_memory.memory_type)
     else format('let the %s be as it was before', v_memory.memory_type)
@@ -405,6 +407,22 @@ begin
     return memory.block_undo(
       plan, 'PM003', format('time did that to the %s', v_memory.memory_type),
       'Confirm it, or restore it with memory.restore_memory.'
+    );
+  elsif not v_types && array['fact_restored'] and exists (
+    select
+    from (
+      select v_memory.memory_id as id
+      union all
+      select (n.link ->> 'source_id')::uuid
+      from jsonb_array_elements(v_links) as n (link)
+      where n.link ->> 'relation' = 'supersedes'
+    ) as b
+    cross join lateral memory.images_around(event.tenant_id, 'fact', b.id, event.created_at) as i
+    where i.before ->> 'planned_for' is not null and i.after ->> 'planned_for' is null
+  ) then
+    return memory.block_undo(
+      plan, 'PM003', 'time did that: what was planned has begun',
+      'Forget what was planned, and restore what held with memory.restore_memory.'
     );
   end if;
   if exists (
