@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(32);
+select plan(36);
 
 create view memory_test.homes as
 select
@@ -98,6 +98,23 @@ select is(
   ),
   '{Porto}', 'one about the time before finds what holds until then'
 );
+select results_eq(
+  $$ select v.at, array_agg(l.content order by l.content)
+     from (values (date '2026-02-01'), ('2026-04-01'), ('2026-06-01')) as v (at)
+     cross join lateral memory.memories_as_of(valid_at => v.at, types => '{fact}', predicate => 'lives in', as_of => '2026-01-06Z') as l
+     group by v.at order by v.at $$,
+  $$ values (date '2026-02-01', '{Porto}'::text[]), ('2026-04-01', '{Potsdam}'), ('2026-06-01', '{Turin}') $$,
+  'a list of what is valid at a time in the future has what is planned for it, not what holds until then'
+);
+select results_eq(
+  $$ select q.content, q.planned_for::date from memory.query('Where does Ada live?', types => '{fact}', as_of => '2026-01-06Z') as q order by 2 nulls first $$,
+  $$ values ('Porto', null::date), ('Potsdam', '2026-03-01'), ('Turin', '2026-05-01') $$,
+  'what an expression finds says when a plan begins'
+);
+select memory.store_fact('Bo', 'meets', 'Mia', valid_from => '2026-01-06T15:30Z', as_of => '2026-01-06Z') as meeting \gset
+select matches(
+  memory.context('Whom does Bo meet?', 'b', as_of => '2026-01-06Z'), E'from 2026-01-06 15:30\\)\n', 'and at what time of the day, unless at midnight'
+);
 select is_empty('select * from memory.list_contradictions(as_of => $$2026-01-06Z$$)', 'a plan contradicts nothing');
 
 -- As known then
@@ -152,6 +169,11 @@ select is(
 select is_empty(
   $$ select f.id, r.problem from memory.facts as f cross join memory.replay_memory('fact', f.id) as r where r.problem is not null $$,
   'history and events agree about plans'
+);
+select results_eq(
+  $$ select l.content, l.state
+     from memory.memories_as_of(valid_at => '2026-02-01Z', types => '{fact}', predicate => 'lives in', as_of => '2026-03-02Z') as l $$,
+  $$ values ('Porto', 'superseded') $$, 'what held before is still listed for the time before'
 );
 select memory.store_fact('Ada', 'lives in', 'Oslo', valid_from => '2026-05-03Z', as_of => '2026-05-04Z') as oslo \gset
 select memory.run_decay_sweep('2026-05-05Z') \g /dev/null

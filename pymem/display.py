@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from typing import Any
 from uuid import UUID
 
@@ -51,10 +51,18 @@ def what(
     if memory.content is None:
         return "–"
     if memory.subject is not None:
-        begins = getattr(memory, "planned_for", None)
-        plan = f" (from {begins.astimezone(UTC):%Y-%m-%d})" if begins else ""
+        plan = beginning(getattr(memory, "planned_for", None))
         return one_line(f"[{memory.subject}] [{memory.predicate}]: {memory.content}{plan}")
     return one_line(memory.content)
+
+
+def beginning(planned_for: datetime | None) -> str:
+    """Return when a planned fact begins, to follow its text; nothing for other memories."""
+    if planned_for is None:
+        return ""
+    begins = planned_for.astimezone(UTC)
+    form = "%Y-%m-%d" if begins.time() == time.min else "%Y-%m-%d %H:%M"
+    return f" (from {begins:{form}})"
 
 
 def moment(value: datetime | None) -> str:
@@ -453,7 +461,7 @@ def queried(memories: Sequence[models.QueriedMemory]) -> Listing:
         named = f"[{row.subject}] [{row.predicate}]" if row.subject else row.title
         tags = f" #{' #'.join(row.tags)}" if row.tags else ""
         head = f"{kind}: {named}{tags}\n" if named else f"{kind}: "
-        return f"{head}{one_line(row.snippet)}"
+        return f"{head}{one_line(row.snippet)}{beginning(row.planned_for)}"
 
     return tabulate(
         memories,

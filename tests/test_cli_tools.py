@@ -106,6 +106,15 @@ def test_recall_reads_the_settings_only_to_explain(
     assert len(asked) == 1
 
 
+def test_who_stores_what_is_history_at_once_is_told_so(pymem: Run) -> None:  # noqa: F811
+    today = pymem("store", "fact", "Ada", "lives in", "Rome")
+    earlier = pymem("store", "fact", "Ada", "lives in", "Pisa", "--valid-from", "2020-01-01")
+    later = pymem("store", "fact", "Ada", "lives in", "Bari", "--valid-from", "2999-01-01")
+
+    assert "hint" not in today.stderr + later.stderr
+    assert earlier.stderr.startswith("hint: It is history")
+
+
 def test_arguments_that_only_agents_had_are_options(pymem: Run, database: Database) -> None:  # noqa: F811
     ada, byron = made(pymem, "Ada Lovelace"), made(pymem, "Ada Byron")
     episode = pymem("store", "episode", "Ada moved", "--butler", "home").stdout.strip()

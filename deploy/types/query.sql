@@ -38,6 +38,7 @@ create type memory.queried_memory as (
   expires_at timestamptz,
   last_referenced_at timestamptz,
   reference_count integer,
+  planned_for timestamptz,
   similarity float8,
   keyword_score float8,
   meaning float8,
@@ -65,6 +66,8 @@ comment on column memory.queried_memory.band is
 'active, aging, aged or archived: the age of an entry since it was last edited or confirmed.';
 comment on column memory.queried_memory.edited_at is
 'Last edit of an entry; otherwise when it was created.';
+comment on column memory.queried_memory.planned_for is
+'When a fact begins that does not hold yet; NULL for others.';
 comment on column memory.queried_memory.hops is
 '0 if it is tagged with a word of the query, else the number of links from the nearest entry that '
 'is or that fits by itself; NULL if no link leads to it.';

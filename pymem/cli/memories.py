@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, get_args
+from uuid import UUID
 
 import click
 
@@ -38,6 +39,18 @@ def entity() -> None:
 
 
 # Commands that call more than one function
+
+
+async def _store_fact(memory: Memory, *key: str, **values: Any) -> UUID:
+    stored = await memory.store_fact(*key, **values)
+    if values.keys() & {"valid_from", "valid_to"}:
+        versions = await memory.fact_history(stored)
+        if any(one.id == stored and one.lifecycle_state == "superseded" for one in versions):
+            click.echo(
+                "hint: It is history: it has ended, or what is known holds since a later time.",
+                err=True,
+            )
+    return stored
 
 
 async def _get(memory: Memory, **values: Any) -> Values | None:
@@ -198,7 +211,9 @@ _METADATA = option_of("memory_store_fact", "metadata")
 COMMANDS = (
     _stored("episode")(Memory.store_episode, ["content"], [_METADATA]),
     _stored("fact")(
-        Memory.store_fact,
+        lambda memory, subject, predicate, content, **values: _store_fact(
+            memory, subject, predicate, content, **values
+        ),
         ["subject", "predicate", "content"],
         note="With --entity the fact is about that entity, whatever the subject says: it replaces "
         "the fact with the same entity and predicate.",

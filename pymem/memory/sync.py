@@ -2161,9 +2161,9 @@ class SyncMemory(Blocking):
         """The memories as they were known at known_at (NULL: as_of), the newest first, up to
         max_results, capped at 1000: states, texts, tags and confidence of then; counters are those
         of now, and what was deleted since is missing. valid_at: of facts those that were valid in
-        the world then, superseded ones included. The filters are those of memory.list_memories, by
-        what was known then. The next page: pass cursor of the last row as after, which keeps
-        known_at.
+        the world then, superseded and expired ones included, without what is planned to be over by
+        then. The filters are those of memory.list_memories, by what was known then. The next page:
+        pass cursor of the last row as after, which keeps known_at.
 
         Errors: PM002.
         """
@@ -2777,9 +2777,9 @@ class SyncMemory(Blocking):
         (docs/query-language.md), best first, and counts an access to each. mode: hybrid, by
         meaning, words and links; semantic; keyword; graph, which starts at entries tagged with one
         of the tags or a word of the query and follows their related_to links. Only entries of one
-        of the entry_types, with one of the tags, a confidence in the range, created in the interval
-        (both ends included), and none of exclude_ids. sort, min_relevance, include_archived, scope:
-        as in memory.query.
+        of the entry_types, with one of the tags (unless mode is graph), a confidence in the range,
+        created in the interval (both ends included), and none of exclude_ids. sort, min_relevance,
+        include_archived, scope: as in memory.query.
 
         Errors: PM002, PM004 vector from another embedding version, PM007 malformed query.
         """

@@ -1025,6 +1025,7 @@ class QueriedMemory:
         band: active, aging, aged or archived: the age of an entry since it was last edited or
             confirmed.
         edited_at: Last edit of an entry; otherwise when it was created.
+        planned_for: When a fact begins that does not hold yet; NULL for others.
         hops: 0 if it is tagged with a word of the query, else the number of links from the nearest
             entry that is or that fits by itself; NULL if no link leads to it.
         linked: Share of its missing relevance (1 - relevance) that a tag, or links from entries
@@ -1060,6 +1061,7 @@ class QueriedMemory:
     expires_at: datetime | None
     last_referenced_at: datetime | None
     reference_count: int
+    planned_for: datetime
     similarity: float | None
     keyword_score: float | None
     meaning: float | None

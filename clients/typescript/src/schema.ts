@@ -1035,7 +1035,7 @@ export interface EntryRetrieveArguments {
   limit?: number;
   /** Only entries of these types; default: all. */
   entry_types?: ("fact" | "preference" | "pattern" | "note")[];
-  /** Only entries with one of these tags. */
+  /** Only entries with one of these tags; with mode graph, where it starts. */
   tags?: string[];
   /**
    * Only entries of at least this confidence.

@@ -271,7 +271,10 @@ begin
             'FM0.00'
           ),
           concat(
-            ', from ' || to_char(f.planned_for at time zone settings.time_zone, 'YYYY-MM-DD'),
+            ', from ' || regexp_replace(
+              to_char(f.planned_for at time zone settings.time_zone, 'YYYY-MM-DD HH24:MI'),
+              ' 00:00$', ''
+            ),
             coalesce(p.mark, case when f.id = any (c.ids) then ', contradicted' end)
           )
         ) as closing,

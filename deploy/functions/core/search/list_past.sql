@@ -14,6 +14,42 @@ create or replace function memory.found_states()
 comment on function memory.found_states() is
 'The lifecycle states in which searches find a memory, unless it has expired.';
 
+create or replace function memory.has_planned_successor(
+  tenant_id text,
+  fact_id uuid,
+  valid_at timestamptz,
+  known_at timestamptz
+)
+  returns boolean
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select exists (
+    select
+    from memory.facts as f
+    join memory.facts as p
+      on p.tenant_id = f.tenant_id and p.scope = f.scope and p.predicate_key = f.predicate_key
+        and (
+          p.entity_id = f.entity_id
+          or p.entity_id is null and f.entity_id is null and p.subject_key = f.subject_key
+        )
+        and p.valid_from > f.valid_from and p.valid_from <= valid_at
+    left join memory.memory_history as h
+      on h.tenant_id = p.tenant_id and h.memory_type = 'fact' and h.memory_id = p.id
+        and h.known_from <= known_at and h.known_to > known_at
+    where f.tenant_id = has_planned_successor.tenant_id and f.id = fact_id
+      and case
+        when p.updated_at <= known_at then p.planned_for is not null and p.validity = 'active'
+        else h.image ->> 'planned_for' is not null and h.image ->> 'validity' = 'active'
+      end
+  );
+$$;
+
+comment on function memory.has_planned_successor(text, uuid, timestamptz, timestamptz) is
+'Whether something was planned, as known at known_at, that takes the place of a fact until '
+'valid_at.';
+
 -- created_at never changes, so the memories of today are read in its order, and of each that has
 -- changed since the state of then is looked up.
 create or replace function memory.memories_as_of(
@@ -60,7 +96,9 @@ begin
   end if;
   v_filter.states := coalesce(
     v_filter.states,
-    memory.found_states() || case when valid_at is not null then '{superseded}'::text[] end
+    memory.found_states()
+    -- Of other types, none is superseded, and what has expired is left out below.
+    || case when valid_at is not null then '{superseded,expired}'::text[] end
   );
   v_filter.tagged_facts := null; -- as of now
 
@@ -135,7 +173,15 @@ begin
           end,
           -- valid_from never changes.
           case when valid_at is not null and t.memory_type = 'fact' then
-            ' and c.valid_from <= $3 and (s.valid_to is null or s.valid_to > $3)'
+            ' and c.valid_from <= $3'
+            ' and case'
+            '   when s.lifecycle_state in (''superseded'', ''expired'') then s.valid_to > $3'
+            '   else (s.valid_to is null or s.valid_to > $3)'
+            '     and not memory.has_planned_successor(c.tenant_id, c.id, $3, ($1).as_of)'
+            ' end'
+          when valid_at is not null and memories_as_of.states is null then
+            ' and s.lifecycle_state <> ''expired'''
+            ' and (s.expires_at is null or s.expires_at > ($1).as_of)'
           end
         ),
         ' union all ' order by t.position
@@ -156,7 +202,8 @@ comment on function memory.memories_as_of(
 'The memories as they were known at known_at (NULL: as_of), the newest first, up to max_results, '
 'capped at 1000: states, texts, tags and confidence of then; counters are those of now, and what '
 'was deleted since is missing. valid_at: of facts those that were valid in the world then, '
-'superseded ones included. The filters are those of memory.list_memories, by what was known then. '
+'superseded and expired ones included, without what is planned to be over by then. The filters '
+'are those of memory.list_memories, by what was known then. '
 'The next page: pass cursor of the last row as after, which keeps known_at. Errors: PM002.';
 grant execute on function memory.memories_as_of to memory_writer, memory_reader, memory_admin;
 

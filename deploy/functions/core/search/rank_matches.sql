@@ -136,7 +136,15 @@ begin
     v_tagged := array(
       select row(t.id, 0, 0.5)::memory.linked_entry
       from memory.tagged_entries(
-        graph_tags || regexp_split_to_array(btrim(lower(topic)), '\s+'), scope, as_of
+        graph_tags || array(
+          select distinct t.tag
+          from regexp_split_to_table(btrim(topic), '\s+') as w (word)
+          -- A tag may end like a sentence: c++, c#.
+          cross join lateral (
+            values (w.word), (btrim(w.word, '.,;:!?"''()[]{}<>“”‘’'))
+          ) as t (tag)
+        ),
+        scope, greatest(20, max_results), as_of
       ) as t
     );
     v_linked := array(
@@ -150,7 +158,7 @@ begin
             order by c.relevance desc, c.id
             limit 10
           ),
-          2
+          2, scope, as_of
         )
       ) as l
       group by l.id
@@ -197,6 +205,7 @@ begin
       e.importance, e.created_at, e.expires_at, e.last_referenced_at, e.reference_count,
       e.confidence as effective_confidence, e.entry_id, e.title, e.entry_type, e.category,
       e.source, e.version, e.edited_at,
+      null::timestamptz as planned_for,
       memory.band_of_entry(e.retention, e.edited_at, e.last_confirmed_at, as_of) as band,
       memory.confidence_tier(e.confidence) as tier,
       memory.retention_priority(e.edited_at, e.reference_count, as_of) as recency
@@ -216,7 +225,8 @@ begin
       f.relevance, m.content, m.scope, m.subject, m.predicate, m.tags, m.importance, m.created_at,
       m.expires_at, m.last_referenced_at, m.reference_count,
       memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of),
-      null, null, null, null, null, null, null, null, null,
+      null, null, null, null, null, null, null,
+      case when m.planned_for > as_of then m.planned_for end, null, null,
       memory.recency_of(m.last_referenced_at, m.created_at, settings, as_of)
     from fitting as f
     cross join lateral (
@@ -240,7 +250,10 @@ begin
       coalesce(d.band = 'aged', false) and not with_aged as is_reserve
     from described as d
     where d.relevance is null
-      or d.relevance >= coalesce(min_relevance, settings.min_relevance)
+      -- What only links lead to is less relevant than what fits by itself.
+      or d.relevance >= coalesce(
+        min_relevance, case when mode = 'graph' then 0 else settings.min_relevance end
+      )
       or d.id in (select i.id from unnest(free_ids) as i (id))
   ),
   placed as (
@@ -255,7 +268,7 @@ begin
     memory.make_snippet(p.content, topic), p.content, p.scope, p.subject, p.predicate,
     p.entry_type, p.category, p.tags, p.source, p.version, p.importance, p.effective_confidence,
     p.tier, p.band, p.created_at, coalesce(p.edited_at, p.created_at), p.expires_at,
-    p.last_referenced_at, p.reference_count, p.similarity, p.keyword_score, p.meaning, p.words,
+    p.last_referenced_at, p.reference_count, p.planned_for, p.similarity, p.keyword_score, p.meaning, p.words,
     p.hops, p.linked, p.relevance, p.recency, p.score, p.total_found
   from (
     select x.*, count(*) over () as total_found
