@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(225);
+select plan(227);
 
 -- An entry as memory.write_memory takes it, with some of it replaced.
 create function memory_test.an_entry(
@@ -527,6 +527,20 @@ select is(
 )
 from memory.write_memory(memory_test.an_entry('Ada has a dog', other => jsonb_build_object('id', :'cat')), 'loop', as_of => '2026-02-02Z') as w;
 select is((select count(*) from memory.entries as e where e.content like 'Ada has a %'), 1::bigint, 'it is stored once');
+
+-- Dashboards
+
+select memory_test.as_tenant('a') \g /dev/null
+select memory_test.written('Ada drinks white tea', '{"user_id": "ada"}') is not null as written \gset
+insert into memory.entries (tenant_id, entry_id, content) values ('a', 'mem-2026-01-01-900', 'Ada drinks black tea');
+select memory_test.share_results() \g /dev/null
+set local role memory_reader;
+select results_eq(
+  $$ select o.content from memory.memory_overview as o where o.content ~ 'drinks (white|black) tea' $$, $$ values ('Ada drinks black tea') $$,
+  'views of dashboards do not show what is guarded'
+);
+select is_empty($$ select e.content from memory.entries as e where e.content ~ 'drinks white tea' $$, 'nor does the table');
+reset role;
 
 select * from finish();
 rollback;
