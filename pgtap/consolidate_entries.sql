@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(91);
+select plan(92);
 
 -- What entries say
 
@@ -383,14 +383,15 @@ insert into memory.entry_policies (tenant_id, scope, policy) values ('e', 'stric
 insert into memory.entries (tenant_id, entry_id, content, policy, scope, user_id, confidence, embedding, embedding_version_id)
 select 'e', 'mem-2026-03-01-90' || n, 'Guarded', 'billy', 'strict', 'ada', 0.3, memory_test.axis(1), v.id
 from generate_series(1, 2) as n cross join memory.active_embedding_version() as v;
-insert into memory.entries (tenant_id, entry_id, content, scope, embedding, embedding_version_id)
-select 'e', 'mem-2026-03-01-91' || n, 'Written before the scope became strict', 'strict', memory_test.axis(1), v.id
+insert into memory.entries (tenant_id, entry_id, content, scope, embedding, embedding_version_id, created_at, updated_at)
+select 'e', 'mem-2026-03-01-91' || n, 'Written before the scope became strict', 'strict', memory_test.axis(1), v.id, now() - interval '3 hours', now() - interval '3 hours'
 from generate_series(1, 2) as n cross join memory.active_embedding_version() as v;
 select to_jsonb(array_agg(e order by e.id)) as guarded from memory_test.shown as e \gset
 select results_eq(
-  $$ select examined, clusters, flagged from memory.consolidate_entries(as_of => now()) $$, $$ values (0, 0, 0) $$,
+  $$ select examined, clusters, flagged from memory.consolidate_entries(as_of => now() - interval '2 hours') $$, $$ values (0, 0, 0) $$,
   'guarded entries, and those of a strict scope, are not consolidated'
 );
+select is_empty($$ select * from memory.maybe_consolidate_entries(now() + interval '23 hours') $$, 'so they do not make it due');
 select memory.run_entry_upkeep('daily', now() + interval '12 hours'), memory.run_entry_upkeep('monthly', now() + interval '12 hours') \g /dev/null
 select is(
   (select to_jsonb(array_agg(e order by e.id)) from memory_test.shown as e), :'guarded'::jsonb, 'guarded entries stay as they are'

@@ -928,6 +928,8 @@ begin
     where v_finished_at is not null
       and e.tenant_id = due_entry_consolidation.tenant_id
       and e.lifecycle_state = 'active' and e.policy = 'meridian'
+      and (e.expires_at is null or e.expires_at > due_entry_consolidation.as_of)
+      and memory.policy_of(e.tenant_id, e.scope) = 'meridian'
       and (c.version, c.embedding_version_id) is distinct from (e.version, e.embedding_version_id)
   ) then
     return 'age';
