@@ -382,6 +382,29 @@ async def test_without_vectors_memories_are_found_by_their_words(
     assert waits.seconds == []
 
 
+async def test_without_vectors_links_are_still_followed(own_login: str) -> None:
+    async with await Memory.connect(own_login, engine=Broken()) as memory:
+        system = MemorySystem(memory)
+        linked = await system.create("the pot is in the cupboard", "note", [])
+        await system.create("green tea", "note", [], related=[linked.id])
+        found = await system.retrieve("tea")
+
+    assert linked.id in [each.id for each in found.memories]
+
+
+async def test_a_write_that_fails_for_good_is_no_failure_of_the_index(
+    database: Database, engine: EmbeddingEngine
+) -> None:
+    async with await Memory.connect(database.login("a"), engine=engine) as memory:
+        system = MemorySystem(memory)
+        created = await system.create("green tea", "note", [])
+        with psycopg.connect(database.superuser_url, autocommit=True) as connection:
+            connection.execute("alter function memory.relate_entries rename to gone")
+        with pytest.raises(MemorySystemError) as caught:
+            await system.update(created.id, related=[])
+    assert caught.value.error_code == "STORAGE_ERROR"
+
+
 async def test_a_broken_index_is_an_error_with_a_suggestion(
     database: Database, engine: EmbeddingEngine
 ) -> None:

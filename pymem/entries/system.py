@@ -73,7 +73,7 @@ class QueryFilters:
 
     Attributes:
         types: Types of memories to include.
-        tags: Labels, one of which a memory must have.
+        tags: Labels, one of which a memory must have; with mode graph, where the walk starts.
         confidence_min: Least confidence, 0..1.
         confidence_max: Highest confidence, 0..1.
         created_after: The earliest creation.
@@ -355,7 +355,7 @@ class MemorySystem:
         start = time.perf_counter()
 
         def retrieve(memory: Memory) -> Awaitable[list[QueriedMemory]]:
-            needs_vectors = mode in ("hybrid", "semantic") and memory is self._by_words
+            needs_vectors = mode == "semantic" and memory is self._by_words
             return memory.retrieve_entries(
                 query,
                 mode="keyword" if needs_vectors else mode,
@@ -371,7 +371,7 @@ class MemorySystem:
                 **how,
             )
 
-        found = await self._attempt(retrieve)
+        found = await self._attempt(retrieve, failure="INDEX_ERROR")
         took = (time.perf_counter() - start) * 1000
         return RetrievalResult(
             query,
@@ -379,7 +379,12 @@ class MemorySystem:
             RetrievalStats(found[0].total_found if found else 0, len(found), round(took, 1)),
         )
 
-    async def _attempt(self, call: Callable[[Memory], Awaitable[Result]]) -> Result:
+    async def _attempt(
+        self,
+        call: Callable[[Memory], Awaitable[Result]],
+        *,
+        failure: ErrorCode = "STORAGE_ERROR",
+    ) -> Result:
         """Make a call: again if it fails for the moment, without vectors if they fail."""
         memory = self._memory
         waits = iter(WAITS)
@@ -396,7 +401,7 @@ class MemorySystem:
             except (EmbeddingError, DatabaseError) as error:
                 if memory is self._by_words:
                     logger.error("the memory failed: %s", error)
-                    raise MemorySystemError("INDEX_ERROR", error) from error
+                    raise MemorySystemError(failure, error) from error
                 if isinstance(error, DatabaseError):
                     logger.warning("going on without vectors: %s", error)
                 memory = self._by_words
