@@ -391,7 +391,7 @@ select results_eq(
      ('memory.nearest_neighbors(text,vector,text,integer,double precision,integer,'
       || 'timestamp with time zone)'),
      ('memory.read_query(text,text,memory.settings)'),
-     ('memory.replaced_by_news(uuid)'), ('memory.tagged_entries(text[],text,timestamp with time zone)'),
+     ('memory.replaced_by_news(uuid)'), ('memory.tagged_entries(text[],text,integer,timestamp with time zone)'),
      ('memory.tagged_facts(jsonb,text,integer)'),
      ('memory.tenants_in(name,text,timestamp with time zone)'), ('memory.tenants_with_memories()'),
      ('memory.tenants_without_due_times(boolean)'),

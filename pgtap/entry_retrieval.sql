@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(35);
+select plan(39);
 
 select memory_test.as_tenant('b') \g /dev/null
 select id as other from memory.create_entry('# Espresso of another tenant', as_of => '2025-01-01Z') \gset
@@ -63,6 +63,35 @@ select results_eq(
   $$ select r.title, r.hops from memory.retrieve_entries('', mode => 'graph', tags => '["REACT"]', as_of => '2025-06-02Z') as r $$,
   $$ values ('React dashboard', 0), ('Vite plugins', 1) $$, 'the graph can be entered at named tags'
 );
+select results_eq(
+  $$ select r.title from memory.retrieve_entries('What about React?', mode => 'graph', max_results => 1, as_of => '2025-06-02Z') as r $$,
+  $$ values ('React dashboard') $$, 'a tag is found in a question with punctuation'
+);
+savepoint longer_way;
+select memory_test.entry(E'# Rollup\n\nWhat the plugins are made for.', 7, '["bundlers"]', 0.9) as rollup \gset
+select memory.update_entry(:'plugins', related => array[:'rollup'], as_of => '2025-06-01 01:30Z') \g /dev/null
+select results_eq(
+  $$ select r.title, r.hops from memory.retrieve_entries('react', mode => 'graph', as_of => '2025-06-02Z') as r $$,
+  $$ values ('React dashboard', 0), ('Vite plugins', 1), ('Rollup', 2) $$,
+  'the graph is followed over two links, also with a query'
+);
+select memory.delete_entry(:'plugins', as_of => '2025-06-01 02:00Z') \g /dev/null
+select results_eq(
+  $$ select r.title from memory.retrieve_entries('react', mode => 'graph', as_of => '2025-06-02Z') as r $$,
+  $$ values ('React dashboard') $$, 'no way leads over an entry that is deleted'
+);
+rollback to longer_way;
+savepoint many_tagged;
+do $many$
+begin
+  perform memory_test.entry(format(E'# Note %s\n\nOne of many.', n), 8, '["many"]', 0.9) from generate_series(1, 30) as n;
+end;
+$many$;
+select is(
+  (select count(*) from memory.retrieve_entries('', mode => 'graph', tags => '["many"]', max_results => 50, as_of => '2025-06-02Z')),
+  30::bigint, 'all that have a tag are found at it, up to the limit'
+);
+rollback to many_tagged;
 select is(
   (select r.linked > 0 and r.hops = 1 from memory.retrieve_entries('vite', embedding => memory_test.axis(2), as_of => '2025-06-02Z') as r where r.title = 'Vite plugins'),
   true, 'links to what fits are a part of the score of their own'

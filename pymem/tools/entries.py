@@ -200,7 +200,9 @@ class _Retrieve(Arguments):
     )
     limit: Limit = 5
     entry_types: Types | None = None
-    tags: Labels[Label] | None = Field(None, description="Only entries with one of these tags.")
+    tags: Labels[Label] | None = Field(
+        None, description="Only entries with one of these tags; with mode graph, where it starts."
+    )
     confidence_min: Confidence = Field(0.0, description="Only entries of at least this confidence.")
     created_after: Timestamp | None = Field(
         None, description="Only entries created at this time or later (ISO 8601)."

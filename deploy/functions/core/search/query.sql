@@ -231,8 +231,9 @@ comment on function memory.retrieve_entries(
 '(docs/query-language.md), best first, and counts an access to each. mode: hybrid, by meaning, '
 'words and links; semantic; keyword; graph, which starts at entries tagged with one of the tags or '
 'a word of the query and follows their related_to links. Only entries of one of the entry_types, '
-'with one of the tags, a confidence in the range, created in the interval (both ends included), '
-'and none of exclude_ids. sort, min_relevance, include_archived, scope: as in memory.query. '
+'with one of the tags (unless mode is graph), a confidence in the range, created in the interval '
+'(both ends included), and none of exclude_ids. '
+'sort, min_relevance, include_archived, scope: as in memory.query. '
 'Errors: PM002, PM004 vector from another embedding version, PM007 malformed query.';
 grant execute on function memory.retrieve_entries to memory_writer;
 

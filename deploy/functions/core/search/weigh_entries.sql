@@ -266,6 +266,7 @@ grant execute on function memory.list_aged to memory_owner;
 create or replace function memory.tagged_entries(
   tags text[],
   scope text,
+  max_entries integer,
   as_of timestamptz
 )
   returns table (id uuid)
@@ -291,12 +292,13 @@ begin
     and memory.tag_terms(e.tenant_id, e.tags) && v_terms
     and memory.is_in_scope('entry', e.scope, tagged_entries.scope)
   order by e.confidence desc, e.created_at desc, e.id
-  limit 20;
+  limit max_entries;
 end;
 $$;
 
-comment on function memory.tagged_entries(text[], text, timestamptz) is
-'Up to 20 active entries that have one of these tags, whatever the case, the most reliable first.';
+comment on function memory.tagged_entries(text[], text, integer, timestamptz) is
+'Up to max_entries active entries that have one of these tags, whatever the case, the most '
+'reliable first.';
 grant execute on function memory.tagged_entries to memory_owner;
 
 set local role memory_owner;
@@ -304,7 +306,9 @@ revoke create on schema memory from memory_search;
 
 create or replace function memory.follow_links(
   starts memory.linked_entry[],
-  max_hops integer
+  max_hops integer,
+  scope text,
+  as_of timestamptz
 )
   returns memory.linked_entry[]
   language plpgsql
@@ -334,6 +338,11 @@ begin
             on i.tenant_id = v_tenant_id and i.target_type = 'entry' and i.target_id = f.id
           where i.source_type = 'entry' and i.relation = 'related_to'
         ) as e
+        -- No way leads over what is not found itself.
+        join memory.entries as m on m.tenant_id = v_tenant_id and m.id = e.id
+          and m.lifecycle_state in ('active', 'aged', 'archived')
+          and (m.expires_at is null or m.expires_at > follow_links.as_of)
+          and memory.is_in_scope('entry', m.scope, follow_links.scope)
         -- Neighbors support each other, but none supports itself by way of another.
         where v_hops = 1 or not exists (select from unnest(starts) as s where s.id = e.id)
         group by e.id
@@ -354,9 +363,10 @@ begin
 end;
 $$;
 
-comment on function memory.follow_links(memory.linked_entry[], integer) is
-'The entries that related_to links, in either direction, lead to from the starts: over at most '
-'max_hops links, each of which halves the weight. If several ways lead to an entry, the best one '
-'counts. At most 200, the heaviest first.';
+comment on function memory.follow_links(memory.linked_entry[], integer, text, timestamptz) is
+'The entries of the scope that related_to links, in either direction, lead to from the starts: '
+'over at most max_hops links, each of which halves the weight, and over no entry that is deleted '
+'or has expired. If several ways lead to an entry, the best one counts. At most 200, the heaviest '
+'first.';
 
 commit;

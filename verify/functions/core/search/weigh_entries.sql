@@ -5,6 +5,6 @@ select
   'memory.near_among(text[],uuid[],public.vector,memory.settings,timestamp with time zone)'::regprocedure,
   'memory.weigh_among(text[],uuid[],memory.keyword_query,public.vector,integer,memory.corpus_size[],memory.settings,timestamp with time zone)'::regprocedure,
   'memory.list_aged(memory.keyword_query,public.vector,text,integer,memory.settings,timestamp with time zone)'::regprocedure,
-  'memory.tagged_entries(text[],text,timestamp with time zone)'::regprocedure,
-  'memory.follow_links(memory.linked_entry[],integer)'::regprocedure;
+  'memory.tagged_entries(text[],text,integer,timestamp with time zone)'::regprocedure,
+  'memory.follow_links(memory.linked_entry[],integer,text,timestamp with time zone)'::regprocedure;
 rollback;
