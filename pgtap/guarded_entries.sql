@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(227);
+select plan(229);
 
 -- An entry as memory.write_memory takes it, with some of it replaced.
 create function memory_test.an_entry(
@@ -527,6 +527,16 @@ select is(
 )
 from memory.write_memory(memory_test.an_entry('Ada has a dog', other => jsonb_build_object('id', :'cat')), 'loop', as_of => '2026-02-02Z') as w;
 select is((select count(*) from memory.entries as e where e.content like 'Ada has a %'), 1::bigint, 'it is stored once');
+select memory.write_memory(memory_test.an_entry('Ada has a cat', metadata => '{"confidence": 0.4}', other => jsonb_build_object('id', :'cat')), 'loop', as_of => '2026-02-03Z') \g /dev/null
+select is(
+  ((memory_test.last_event('memory_write_attempt')).payload ->> 'confidence')::float8, 0.9::float8,
+  'the trace of a repetition has the confidence that is stored'
+);
+select memory.write_memory(memory_test.an_entry('Ada has a cold', metadata => '{"expires_at": "2026-02-10T00:00:00Z"}', other => '{"id": "cold"}'), 'loop', as_of => '2026-02-03Z') \g /dev/null
+select is(
+  w.reason, 'id_taken', 'an entry that has expired is not written again under its id: it would not be found'
+)
+from memory.write_memory(memory_test.an_entry('Ada has a cold', other => '{"id": "cold"}'), 'loop', as_of => '2026-02-11Z') as w;
 
 -- Dashboards
 

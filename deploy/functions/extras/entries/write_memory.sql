@@ -279,6 +279,7 @@ declare
   v_version_id uuid;
   v_first_id uuid;
   v_first_entry_id text;
+  v_first_confidence float8;
   v_is_same boolean;
   v_trace jsonb;
 begin
@@ -293,13 +294,13 @@ begin
     -- Locks the numbers of the day: of two writes with one id, the second sees the first.
     entry_id := memory.next_entry_id(v_tenant_id, v_created_at);
     select
-      e.id, e.entry_id,
-      e.lifecycle_state = 'guarded'
+      e.id, e.entry_id, e.confidence,
+      e.lifecycle_state = 'guarded' and (e.expires_at > write_memory.as_of) is not false
       and (e.content, e.user_id, e.persona_id, e.session_id) is not distinct from (
         entry ->> 'content', v_scope ->> 'user_id', v_scope ->> 'persona_id',
         v_scope ->> 'session_id'
       )
-    into v_first_id, v_first_entry_id, v_is_same
+    into v_first_id, v_first_entry_id, v_first_confidence, v_is_same
     from memory.entries as e
     where e.tenant_id = v_tenant_id
       and e.id = any (array(
@@ -317,6 +318,7 @@ begin
     if v_is_same then
       id := v_first_id;
       entry_id := v_first_entry_id;
+      v_confidence := v_first_confidence; -- nothing of the repetition is stored
     elsif v_first_id is not null then
       reason := 'id_taken';
     elsif cardinality(v_classes) > 0 and approval_id is null then
