@@ -81,6 +81,7 @@ comment on column memory.queried_memory.recency is
 comment on column memory.queried_memory.score is
 'Composite score of relevance, importance, recency and confidence.';
 comment on column memory.queried_memory.total_found is
-'How many memories fit, also those beyond the limit; with a text at most 100 are counted.';
+'How many memories fit, also those beyond the limit; with a text, among twice as many '
+'as were asked for (at least 20), which are ranked.';
 
 commit;

@@ -1034,8 +1034,8 @@ class QueriedMemory:
             query has no text.
         recency: For an entry memory.retention_priority, for others the recency score, 0..1.
         score: Composite score of relevance, importance, recency and confidence.
-        total_found: How many memories fit, also those beyond the limit; with a text at most 100 are
-            counted.
+        total_found: How many memories fit, also those beyond the limit; with a text, among twice as
+            many as were asked for (at least 20), which are ranked.
     """
 
     memory_type: str
