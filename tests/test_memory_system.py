@@ -349,6 +349,37 @@ async def test_a_memory_whose_answer_was_lost_is_created_once(
     assert [each.id for each in (await system.query("tea")).memories] == [created.id]
 
 
+async def test_a_change_whose_answer_was_lost_is_no_conflict_with_itself(
+    own_login: str,
+    system: MemorySystem,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    created = await system.create("green tea", "note", ["tea"])
+    proxy = Proxy()
+    async with (
+        proxy.to(own_login, tmp_path) as through,
+        await Memory.connect(through) as memory,
+    ):
+        losing = MemorySystem(memory, sleep=Waits())
+        await losing.retrieve("tea")
+        update_entry = memory.update_entry
+
+        async def lose_the_first_answer(*arguments: Any, **values: Any) -> Any:
+            proxy.losing = 0 if proxy.lost else 1
+            return await update_entry(*arguments, **values)
+
+        monkeypatch.setattr(memory, "update_entry", lose_the_first_answer)
+        updated = await losing.update(created.id, "black tea", expected_version=1)
+        with pytest.raises(MemorySystemError, match="version"):
+            await losing.update(created.id, "white tea", expected_version=1)
+
+    assert proxy.lost == 1
+    assert updated is not None
+    assert (updated.id, updated.version) == (created.id, 2)
+    assert [each.content for each in (await system.query("tea")).memories] == ["black tea"]
+
+
 # Vectors that fail
 
 

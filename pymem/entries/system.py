@@ -307,19 +307,37 @@ class MemorySystem:
         """
         if await self._attempt(lambda memory: memory.get_entry_uuid(memory_id)) is None:
             return None
-        updated = await self._attempt(
-            lambda memory: memory.update_entry(
-                memory_id,
-                content=content,
-                tags=None if tags is None else _labels(tags),
-                confidence=confidence,
-                related=related,
-                expected_version=expected_version,
+        labels = None if tags is None else _labels(tags)
+        wanted: dict[str, Any] = {"content": content, "tags": labels, "confidence": confidence}
+        attempts = 0
+
+        async def change(memory: Memory) -> MemoryReference:
+            nonlocal attempts
+            attempts += 1
+            try:
+                updated = await memory.update_entry(
+                    memory_id, **wanted, related=related, expected_version=expected_version
+                )
+            except ConflictError:
+                # The answer of an attempt before may have been lost, but not its change.
+                found = await memory.get_entry(memory_id) if attempts > 1 else None
+                if (
+                    found is None
+                    or expected_version is None
+                    or found["version"] != expected_version + 1
+                    or any(
+                        value is not None and found[name] != value for name, value in wanted.items()
+                    )
+                ):
+                    raise
+                return MemoryReference(
+                    found["entry_id"], found["title"], found["confidence"], found["version"]
+                )
+            return MemoryReference(
+                updated.current_id, updated.title, updated.stored_confidence, updated.version
             )
-        )
-        return MemoryReference(
-            updated.current_id, updated.title, updated.stored_confidence, updated.version
-        )
+
+        return await self._attempt(change)
 
     async def delete(self, memory_id: str, permanent: bool = False) -> bool:
         """Delete a memory; within 30 days it can be restored, unless permanent.
