@@ -71,7 +71,7 @@ def test_digits_of_no_id_are_told(pymem: Run, world: None) -> None:  # noqa: F81
     assert "no rule has an id that begins with ab01 [PM001]" in unknown.stderr
     assert "hint: Find ids with `pymem list`" in unknown.stderr
     assert "hint: Pass 4 or more of its digits." in short.stderr
-    assert "tea" in other.stderr
+    assert "'tea' is not an id [PM002]" in other.stderr
 
 
 def test_digits_of_another_tenant_are_unknown(world: None, database: Database) -> None:

@@ -51,11 +51,16 @@ class Id(click.ParamType):  # type: ignore[type-arg]
         self._kind_from = kind_from
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the whole id; what cannot be the beginning of one is passed on as it is."""
+        """Return the whole id; what may be an id of another form is passed on as it is."""
         text = str(value).strip()
-        if ctx is None or ctx.resilient_parsing or not _DIGITS.fullmatch(text) or _is_whole(text):
+        if ctx is None or ctx.resilient_parsing or _is_whole(text):
             return value
         kind = self._kind or ctx.params.get(str(self._kind_from))
+        hint = f"Find ids with `{_LISTED_BY.get(kind or '', 'pymem list')}`"
+        if not _DIGITS.fullmatch(text):
+            if kind in (None, "entry") or text.startswith("mem-"):
+                return value
+            raise InvalidArgumentError(f"{text!r} is not an id", hint=f"{hint}.")
         digits = text.replace("-", "").lower()
         if len(digits) < _LEAST:
             raise InvalidArgumentError(
@@ -65,8 +70,7 @@ class Id(click.ParamType):  # type: ignore[type-arg]
         if not found:
             raise NotFoundError(
                 f"no {_NAMES.get(kind or '', kind or 'memory')} has an id that begins with {text}",
-                hint=f"Find ids with `{_LISTED_BY.get(kind or '', 'pymem list')}`; what was "
-                "deleted is found by its whole id only.",
+                hint=f"{hint}; what was deleted is found by its whole id only.",
             )
         if len(found) > 1:
             for each in found[:_SHOWN]:

@@ -277,7 +277,9 @@ def _fall_back(ctx: click.Context, param: click.Parameter, value: str | None) ->
     if value is None and not ctx.resilient_parsing:
         value = ctx.obj.butler
         if value is None:
-            raise click.MissingParameter(ctx=ctx, param=param)
+            raise click.UsageError(
+                "for which agent? Pass --butler NAME, or set PYMEM_BUTLER for all commands.", ctx
+            )
     return value
 
 
