@@ -88,8 +88,8 @@ select memory_test.share_results();
 set session authorization stats_reader;
 select results_eq(
   $$ select m.memory_type, count(*) from memory.memory_overview as m group by 1 order by 1 $$,
-  $$ values ('entry', 8::bigint), ('episode', 5), ('fact', 8), ('rule', 6) $$,
-  'a reader sees all memories of its tenant'
+  $$ values ('entry', 7::bigint), ('episode', 5), ('fact', 8), ('rule', 6) $$,
+  'a reader sees all memories of its tenant that are not guarded'
 );
 select results_eq(
   format($$ select m.lifecycle_state, m.confidence, round(m.effective_confidence::numeric, 4), m.supersedes_id
