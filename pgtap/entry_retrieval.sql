@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(39);
+select plan(41);
 
 select memory_test.as_tenant('b') \g /dev/null
 select id as other from memory.create_entry('# Espresso of another tenant', as_of => '2025-01-01Z') \gset
@@ -104,6 +104,19 @@ select results_eq(
   $$ select r.title from memory.retrieve_entries('somebody heard a rumor', as_of => '2025-06-02Z') as r $$,
   $$ values ('Old rumor about espresso') $$, 'an entry of very low confidence is returned if there is nothing else'
 );
+select results_eq(
+  $$ select q.title from memory.query('somebody heard a rumor', as_of => '2025-06-02Z') as q $$,
+  $$ values ('Old rumor about espresso') $$, 'also by a query of all types'
+);
+savepoint doubted;
+select memory_test.entry(E'# Doubted rumor\n\nNobody believes in the unicorn.', 9, '[]', 0.1) as doubted \gset
+select memory.store_fact('Ada', 'owns', 'a unicorn', confidence => 0.15, as_of => '2025-06-01Z') \g /dev/null
+select results_eq(
+  $$ select q.memory_type, q.title from memory.query('unicorn', as_of => '2025-06-02Z') as q $$,
+  $$ values ('entry', 'Doubted rumor') $$,
+  'however low the confidence of an entry is; of other types, min_confidence decides'
+);
+rollback to doubted;
 select results_eq(
   $$ select r.title from memory.retrieve_entries('espresso', as_of => '2025-06-02Z') as r $$,
   $$ values ('Espresso') $$, 'an entry of very low confidence is left out beside others'

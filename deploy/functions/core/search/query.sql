@@ -27,9 +27,6 @@ create or replace function memory.find_matches(
 as $$
 declare
   v_plain memory.query_condition;
-  v_min_confidence float8 := case
-    when memory_types = array['entry'] then 0 else settings.min_confidence
-  end;
   v_types text[];
   v_ids uuid[];
   v_free uuid[] := array[]::uuid[];
@@ -55,7 +52,7 @@ begin
     memory_types, topic, mode, embedding, scope, v_types, v_ids, v_free, graph_tags,
     include_archived or exists (select from unnest(conditions) as c where c.bands is not null),
     exists (select from unnest(conditions) as c where c.confidence is not null),
-    sort, max_results, v_min_confidence, min_relevance, settings, as_of
+    sort, max_results, settings.min_confidence, min_relevance, settings, as_of
   ) as m;
 end;
 $$;

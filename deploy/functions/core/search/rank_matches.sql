@@ -100,7 +100,9 @@ begin
       v_candidates := array(
         select c
         from memory.list_candidates(
-          memory_types, mode, topic, v_embedding, scope, v_depth, min_confidence, min_relevance,
+          memory_types, mode, topic, v_embedding, scope, v_depth,
+          -- Entries of any confidence: the tier decides on them.
+          case when 'entry' = any (memory_types) then 0 else min_confidence end, min_relevance,
           null, false, settings, as_of
         ) as c
         where c.outcome is null
@@ -249,12 +251,18 @@ begin
       coalesce(d.tier = 'last_resort', false) and not with_unreliable as is_last_resort,
       coalesce(d.band = 'aged', false) and not with_aged as is_reserve
     from described as d
-    where d.relevance is null
-      -- What only links lead to is less relevant than what fits by itself.
-      or d.relevance >= coalesce(
-        min_relevance, case when mode = 'graph' then 0 else settings.min_relevance end
+    where (
+        d.relevance is null
+        -- What only links lead to is less relevant than what fits by itself.
+        or d.relevance >= coalesce(
+          min_relevance, case when mode = 'graph' then 0 else settings.min_relevance end
+        )
+        or d.id in (select i.id from unnest(free_ids) as i (id))
       )
-      or d.id in (select i.id from unnest(free_ids) as i (id))
+      -- Of entries, the tier decides.
+      and (
+        d.memory_type = 'entry' or among_ids is not null or d.effective_confidence >= min_confidence
+      )
   ),
   placed as (
     select
