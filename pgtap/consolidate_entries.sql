@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(92);
+select plan(94);
 
 -- What entries say
 
@@ -442,6 +442,11 @@ select is_empty($$ select * from memory.maybe_consolidate_entries('2026-04-01Z')
 select e.entry_id as edited from memory_test.shown as e order by e.entry_id limit 1 \gset
 select memory.update_entry(:'edited', content => 'Entry of another day', as_of => '2026-04-01Z') \g /dev/null
 select results_eq($$ select examined from memory.maybe_consolidate_entries('2026-04-01Z') $$, $$ values (1) $$, 'an edited entry is');
+savepoint doubted;
+select memory.rate_entry(:'edited', 'contradicted', as_of => '2026-04-02Z'), memory.rate_entry(:'edited', 'contradicted', as_of => '2026-04-02Z') \g /dev/null
+select results_eq($$ select flagged from memory.maybe_consolidate_entries('2026-04-03Z') $$, $$ values (1) $$, 'so is one whose confidence has fallen, to be flagged');
+select is_empty($$ select * from memory.maybe_consolidate_entries('2026-04-05Z') $$, 'once');
+rollback to doubted;
 select results_eq(
   $$ select examined from memory.consolidate_entries(as_of => '2026-04-02Z') $$, $$ values (0) $$, 'a run by hand is never refused'
 );

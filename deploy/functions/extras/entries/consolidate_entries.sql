@@ -548,6 +548,20 @@ comment on function memory.merge_cluster_links(text, uuid[], uuid[]) is
 'supports or contradicts them. Of several relations to one memory, the weightiest counts: '
 'contradicts, derived_from, supports, related_to.';
 
+create or replace function memory.is_doubtful(entry memory.entries, as_of timestamptz)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+  return (entry).lifecycle_state = 'active' and (entry).policy = 'meridian'
+    and memory.confidence_tier((entry).confidence) = 'last_resort' and (entry).flagged_at is null
+    and (entry).last_confirmed_at <= greatest((entry).created_at, (entry).edited_at)
+    and (entry).created_at <= as_of;
+
+comment on function memory.is_doubtful(memory.entries, timestamptz) is
+'Whether a live entry has a confidence below 0.5 and was neither flagged nor, since its last edit, '
+'reviewed, which is to say confirmed.';
+
 create or replace function memory.flag_doubtful_entries(
   tenant_id text,
   as_of timestamptz
@@ -565,10 +579,7 @@ begin
     select e.id
     from memory.entries as e
     where e.tenant_id = flag_doubtful_entries.tenant_id
-      and e.lifecycle_state = 'active' and e.policy = 'meridian'
-      and memory.confidence_tier(e.confidence) = 'last_resort' and e.flagged_at is null
-      and e.last_confirmed_at <= greatest(e.created_at, e.edited_at)
-      and e.created_at <= as_of
+      and memory.is_doubtful(e, flag_doubtful_entries.as_of)
     order by e.id
     limit 1000
     for no key update skip locked
@@ -583,9 +594,8 @@ end;
 $$;
 
 comment on function memory.flag_doubtful_entries(text, timestamptz) is
-'Flags live entries with a confidence below 0.5 for review, at most 1000 at a time, and returns '
-'how many. An entry that was reviewed, which is to say confirmed, is flagged again only after an '
-'edit.';
+'Flags doubtful entries (memory.is_doubtful) for review, at most 1000 at a time, and returns how '
+'many.';
 
 create or replace function memory.run_entry_consolidation(
   cause text,
@@ -931,6 +941,12 @@ begin
       and (e.expires_at is null or e.expires_at > due_entry_consolidation.as_of)
       and memory.policy_of(e.tenant_id, e.scope) = 'meridian'
       and (c.version, c.embedding_version_id) is distinct from (e.version, e.embedding_version_id)
+  ) or exists (
+    select
+    from memory.entries as e
+    where v_finished_at is not null
+      and e.tenant_id = due_entry_consolidation.tenant_id
+      and memory.is_doubtful(e, due_entry_consolidation.as_of)
   ) then
     return 'age';
   end if;
@@ -940,7 +956,7 @@ $$;
 
 comment on function memory.due_entry_consolidation(text, timestamptz) is
 'Why a consolidation of entries is due: count, 100 are new, or the last run left some; age, 24 '
-'hours since the last run, and some are new, edited or newly embedded. NULL: it is not.';
+'hours since the last run, and some are new, edited, newly embedded or doubtful. NULL: it is not.';
 
 create or replace function memory.maybe_consolidate_entries(as_of timestamptz default now())
   returns table (

@@ -8,6 +8,7 @@ drop function memory.list_entry_clusters(double precision,integer,timestamp with
 drop function memory.consolidate_entries(double precision,integer,boolean,timestamp with time zone);
 drop function memory.run_entry_consolidation(text,double precision,integer,boolean,timestamp with time zone);
 drop function memory.flag_doubtful_entries(text,timestamp with time zone);
+drop function memory.is_doubtful(memory.entries,timestamp with time zone);
 drop function memory.merge_cluster_links(text,uuid[],uuid[]);
 drop function memory.unite_labels(jsonb);
 drop function memory.take_waiting_entries(text,integer,boolean);

@@ -9,6 +9,7 @@ select
   'memory.take_waiting_entries(text,integer,boolean)'::regprocedure,
   'memory.unite_labels(jsonb)'::regprocedure,
   'memory.merge_cluster_links(text,uuid[],uuid[])'::regprocedure,
+  'memory.is_doubtful(memory.entries,timestamp with time zone)'::regprocedure,
   'memory.flag_doubtful_entries(text,timestamp with time zone)'::regprocedure,
   'memory.run_entry_consolidation(text,double precision,integer,boolean,timestamp with time zone)'::regprocedure,
   'memory.consolidate_entries(double precision,integer,boolean,timestamp with time zone)'::regprocedure,
