@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(41);
+select plan(42);
 
 select memory_test.as_tenant('b') \g /dev/null
 select id as other from memory.create_entry('# Espresso of another tenant', as_of => '2025-01-01Z') \gset
@@ -81,6 +81,14 @@ select results_eq(
   $$ values ('React dashboard') $$, 'no way leads over an entry that is deleted'
 );
 rollback to longer_way;
+savepoint tagged_long_ago;
+select memory_test.entry(E'# Grunt\n\nAn old tool.', 7, '["legacy"]', 0.9, created_at => '2024-11-01Z') as grunt \gset
+select memory.run_entry_upkeep('monthly', '2025-06-01Z') \g /dev/null
+select results_eq(
+  $$ select r.title, r.band from memory.retrieve_entries('legacy', mode => 'graph', as_of => '2025-06-02Z') as r $$,
+  $$ values ('Grunt', 'aged') $$, 'a tag leads to an aged entry if there is nothing newer'
+);
+rollback to tagged_long_ago;
 savepoint many_tagged;
 do $many$
 begin

@@ -287,18 +287,18 @@ begin
   select e.id
   from memory.entries as e
   where e.tenant_id = v_tenant_id
-    and e.lifecycle_state = 'active'
+    and e.lifecycle_state in ('active', 'aged')
     and (e.expires_at is null or e.expires_at > as_of)
     and memory.tag_terms(e.tenant_id, e.tags) && v_terms
     and memory.is_in_scope('entry', e.scope, tagged_entries.scope)
-  order by e.confidence desc, e.created_at desc, e.id
+  order by e.lifecycle_state, e.confidence desc, e.created_at desc, e.id
   limit max_entries;
 end;
 $$;
 
 comment on function memory.tagged_entries(text[], text, integer, timestamptz) is
-'Up to max_entries active entries that have one of these tags, whatever the case, the most '
-'reliable first.';
+'Up to max_entries entries that have one of these tags, whatever the case: active ones before '
+'aged ones, the most reliable first.';
 grant execute on function memory.tagged_entries to memory_owner;
 
 set local role memory_owner;
