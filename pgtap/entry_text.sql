@@ -99,7 +99,7 @@ select is(
     from unnest('{low,medium,high,highest,null}'::text[]) with ordinality as w (word, position)
     order by w.position
   ),
-  '{2,5,8,null,null}', 'importance_of says a word as an importance'
+  '{2.5,5,8.5,null,null}', 'importance_of says a word as an importance'
 );
 select is(
   memory.importance_word(memory.importance_of(w.word)), w.word, format('the importance of %s is %s', w.word, w.word)
