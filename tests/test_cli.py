@@ -723,7 +723,7 @@ def test_embedding_is_done_by_the_command_too(database: Database) -> None:
         (("forget", "rule", "00000000-0000-0000-0000-000000000000"), 1, "no rule has id"),
         (("mark", "helpful", "00000000-0000-0000-0000-000000000000"), 1, "no rule has id"),
         (("mark", "helpful", "abc"), 1, "abc"),
-        (("mark", "harmful", "xyz", "--context", "[]"), 1, "--context is not a JSON object"),
+        (("mark", "harmful", str(uuid4()), "--context", "[]"), 1, "--context is not a JSON object"),
         (
             ("mark", "harmful", "00000000-0000-0000-0000-000000000000", "--reason", ""),
             1,
@@ -748,7 +748,7 @@ def test_embedding_is_done_by_the_command_too(database: Database) -> None:
         (("hygiene", "--as-of", "9998-01-01"), 1, "as_of lies in the future"),
         (("hygiene", "--revert", "abc"), 1, "abc"),
         (("hygiene", "--revert", "00000000-0000-0000-0000-000000000000"), 1, "no rule has id"),
-        (("hygiene", "--revert", "xyz", "--all-tenants"), 2, "one tenant"),
+        (("hygiene", "--revert", str(uuid4()), "--all-tenants"), 2, "one tenant"),
         (("cleanup", "--max-entries", "-1"), 1, "max_entries is -1"),
         (("cleanup", "--batch-size", "0"), 1, "batch_size is 0"),
         (("cleanup", "--max-entries", "nan"), 2, "nan"),
