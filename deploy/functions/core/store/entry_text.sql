@@ -167,7 +167,8 @@ create or replace function memory.importance_of(word text)
   return case word when 'low' then 2.5 when 'medium' then 5.0 when 'high' then 8.5 end::float8;
 
 comment on function memory.importance_of(text) is
-'The importance, 0..10, that low (2.5), medium (5) or high (8.5) stands for; NULL for another word.';
+'The importance, 0..10, that low (2.5), medium (5) or high (8.5) stands for; NULL for another '
+'word.';
 grant execute on function memory.importance_of
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
