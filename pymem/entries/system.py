@@ -307,8 +307,11 @@ class MemorySystem:
         """
         if await self._attempt(lambda memory: memory.get_entry_uuid(memory_id)) is None:
             return None
-        labels = None if tags is None else _labels(tags)
-        wanted: dict[str, Any] = {"content": content, "tags": labels, "confidence": confidence}
+        wanted: dict[str, Any] = {
+            "content": content,
+            "tags": None if tags is None else _labels(tags),
+            "confidence": confidence,
+        }
         attempts = 0
 
         async def change(memory: Memory) -> MemoryReference:

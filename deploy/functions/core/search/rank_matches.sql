@@ -276,8 +276,8 @@ begin
     memory.make_snippet(p.content, topic), p.content, p.scope, p.subject, p.predicate,
     p.entry_type, p.category, p.tags, p.source, p.version, p.importance, p.effective_confidence,
     p.tier, p.band, p.created_at, coalesce(p.edited_at, p.created_at), p.expires_at,
-    p.last_referenced_at, p.reference_count, p.planned_for, p.similarity, p.keyword_score, p.meaning, p.words,
-    p.hops, p.linked, p.relevance, p.recency, p.score, p.total_found
+    p.last_referenced_at, p.reference_count, p.planned_for, p.similarity, p.keyword_score,
+    p.meaning, p.words, p.hops, p.linked, p.relevance, p.recency, p.score, p.total_found
   from (
     select x.*, count(*) over () as total_found
     from placed as x

@@ -291,7 +291,7 @@ begin
     and (e.expires_at is null or e.expires_at > as_of)
     and memory.tag_terms(e.tenant_id, e.tags) && v_terms
     and memory.is_in_scope('entry', e.scope, tagged_entries.scope)
-  order by e.lifecycle_state, e.confidence desc, e.created_at desc, e.id
+  order by e.lifecycle_state = 'aged', e.confidence desc, e.created_at desc, e.id
   limit max_entries;
 end;
 $$;
