@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(94);
+select plan(96);
 
 -- What entries say
 
@@ -422,6 +422,17 @@ select results_eq(
 select memory.update_entry(:'doubtful', content => 'Still doubtful', as_of => '2026-03-06Z') \g /dev/null
 select results_eq(
   $$ select flagged from memory.consolidate_entries(as_of => '2026-03-06Z') $$, $$ values (1) $$, 'but after an edit'
+);
+select (memory.create_entry('Aged', confidence => 0.6, as_of => '2025-08-01Z')).entry_id as aged \gset
+select memory.run_entry_upkeep('monthly', '2026-03-07Z'), memory.rate_entry(:'aged', 'contradicted', as_of => '2026-03-07Z') \g /dev/null
+select results_eq(
+  $$ select flagged from memory.consolidate_entries(dry_run => true, as_of => '2026-03-08Z') $$, $$ values (1) $$,
+  'a dry run counts an aged entry that is doubtful'
+);
+select memory.consolidate_entries(as_of => '2026-03-08Z') \g /dev/null
+select results_eq(
+  format($$ select flagged_at, lifecycle_state from memory.entries where entry_id = %L $$, :'aged'),
+  $$ values ('2026-03-08Z'::timestamptz, 'aged') $$, 'an aged entry is flagged, too'
 );
 
 -- When it is due

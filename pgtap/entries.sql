@@ -198,9 +198,11 @@ select is(
 );
 select memory.delete_entry(:'three', as_of => '2026-04-03Z') \g /dev/null
 select is(memory.get_entry(:'four') -> 'related', jsonb_build_array(:'two'), 'an entry that is deleted is not named as related');
+select memory.update_entry(:'four', related => array[:'two'], as_of => '2026-04-03Z') \g /dev/null
 select memory.restore_memory('entry', memory.get_entry_uuid(:'three'), '2026-04-04Z') \g /dev/null
 select is(
-  memory.get_entry(:'four') -> 'related', jsonb_build_array(:'two', :'three'), 'an entry that is restored is named again'
+  memory.get_entry(:'four') -> 'related', jsonb_build_array(:'two', :'three'),
+  'an entry that is restored is named again, even if the list was written back without it'
 );
 savepoint twin;
 insert into memory.facts (tenant_id, id, subject, predicate, content, valid_from)

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(229);
+select plan(231);
 
 -- An entry as memory.write_memory takes it, with some of it replaced.
 create function memory_test.an_entry(
@@ -165,6 +165,8 @@ values
 ('a password', memory_test.an_entry('password: Sommer2024!'), 'sensitive:secret'),
 ('a card number in a keyword', memory_test.an_entry(other => '{"retrieval": {"keywords": ["4111111111111111"]}}'), 'sensitive:payment_card'),
 ('a card number as category', memory_test.an_entry(metadata => '{"category": "4111111111111111"}'), 'sensitive:payment_card'),
+('a card number as its id', memory_test.an_entry(other => '{"id": "4111111111111111"}'), 'sensitive:payment_card'),
+('a card number as user', memory_test.an_entry(scope => '{"user_id": "4111 1111 1111 1111"}'), 'sensitive:payment_card'),
 ('a sensitive category', memory_test.an_entry(metadata => '{"category": "Health"}'), 'sensitive:health'),
 ('declared sensitivity', memory_test.an_entry(metadata => '{"sensitivity": "gossip"}'), 'sensitive:gossip');
 

@@ -130,11 +130,14 @@ begin
     raise exception 'an entry cannot be related to itself'
       using errcode = 'PM002', hint = 'Leave its own id out of related.';
   end if;
+  -- Who takes the list from memory.get_entry cannot name a deleted entry: it may be restored.
   delete from memory.memory_links as l
+  using memory.entries as e
   where l.tenant_id = relate_entries.tenant_id
     and l.source_type = 'entry' and l.source_id = relate_entries.id
     and l.target_type = 'entry' and l.relation = 'related_to'
-    and l.target_id <> all (v_related);
+    and l.target_id <> all (v_related)
+    and e.tenant_id = l.tenant_id and e.id = l.target_id and e.deleted_at is null;
   v_removed := found;
   -- A pair that is linked otherwise keeps its relation.
   insert into memory.memory_links
@@ -148,8 +151,9 @@ end;
 $$;
 
 comment on function memory.relate_entries(text, uuid, text[]) is
-'Makes these, and no others, the entries that an entry names as related: links related_to. Returns '
-'whether that changed any. Errors: PM001 unknown id, PM002.';
+'Makes these, and no others, the entries that an entry names as related: links related_to. A pair '
+'that is linked otherwise keeps its relation, and a link to a deleted entry stays, in case it is '
+'restored. Returns whether that changed any. Errors: PM001 unknown id, PM002.';
 
 create or replace function memory.policy_of(
   tenant_id text,

@@ -553,14 +553,14 @@ create or replace function memory.is_doubtful(entry memory.entries, as_of timest
   language sql
   immutable
   parallel safe
-  return (entry).lifecycle_state = 'active' and (entry).policy = 'meridian'
+  return (entry).lifecycle_state in ('active', 'aged') and (entry).policy = 'meridian'
     and memory.confidence_tier((entry).confidence) = 'last_resort' and (entry).flagged_at is null
     and (entry).last_confirmed_at <= greatest((entry).created_at, (entry).edited_at)
     and (entry).created_at <= as_of;
 
 comment on function memory.is_doubtful(memory.entries, timestamptz) is
-'Whether a live entry has a confidence below 0.5 and was neither flagged nor, since its last edit, '
-'reviewed, which is to say confirmed.';
+'Whether an active or aged entry has a confidence below 0.5 and was neither flagged nor, since its '
+'last edit, reviewed, which is to say confirmed.';
 
 create or replace function memory.flag_doubtful_entries(
   tenant_id text,
@@ -647,11 +647,7 @@ begin
     merged := coalesce(cardinality(v_ids), 0);
     created := clusters;
     select
-      count(*) filter (
-        where e.lifecycle_state = 'active' and memory.confidence_tier(e.confidence) = 'last_resort' and e.flagged_at is null
-          and e.last_confirmed_at <= greatest(e.created_at, e.edited_at)
-          and e.created_at <= as_of
-      )::integer,
+      count(*) filter (where memory.is_doubtful(e, as_of))::integer,
       count(*) filter (
         where e.lifecycle_state in ('active', 'aged')
           and memory.band_of_entry(e.retention, e.edited_at, e.last_confirmed_at, as_of)

@@ -220,7 +220,8 @@ as $$
     from memory.find_sensitive(
       tenant_id,
       concat_ws(
-        E'\n', entry ->> 'content', entry #>> '{metadata,category}',
+        E'\n', entry ->> 'content', entry #>> '{metadata,category}', entry ->> 'id',
+        entry #>> '{scope,user_id}', entry #>> '{scope,persona_id}', entry #>> '{scope,session_id}',
         (
           select string_agg(k.keyword, E'\n' order by k.position)
           from jsonb_array_elements_text(
@@ -244,7 +245,7 @@ $$;
 
 comment on function memory.classes_of_entry(text, jsonb) is
 'The classes of sensitive content in an entry of memory.write_memory: what is found in its '
-'content, category and keywords, and what its category or sensitivity declares.';
+'content, category, keywords and ids, and what its category or sensitivity declares.';
 
 create or replace function memory.write_memory(
   entry jsonb,
@@ -346,6 +347,15 @@ begin
     entry_id := null;
   elsif id is null then
     id := gen_random_uuid();
+  end if;
+  -- What is not stored because it is sensitive is not traced either.
+  if reason is not null and exists (
+    select
+    from memory.find_sensitive(
+      v_tenant_id, (select string_agg(s.value, E'\n') from jsonb_each_text(v_scope) as s)
+    )
+  ) then
+    v_scope := memory.scope_of_entry('{}');
   end if;
   v_trace := jsonb_build_object(
     'memory_id', id, 'entry_id', entry_id, 'scope', v_scope, 'confidence', v_confidence,
