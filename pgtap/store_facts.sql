@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(96);
+select plan(97);
 
 -- Stored values
 
@@ -202,6 +202,20 @@ select is(
   :'twice_id', 'a batch recognizes the idempotency keys of store_fact'
 );
 
+create table memory_test.said_twice as
+select s.*
+from jsonb_build_object(
+  'subject', 'Leo', 'predicate', 'plays', 'content', 'the cello', 'source_episode_id', :'episode_id'
+) as f (fact)
+cross join lateral memory.store_facts(jsonb_build_array(f.fact, f.fact)) as s;
+select is(
+  (select array_agg((s.created, l.relation)::text order by s.ordinal)
+   from memory_test.said_twice as s
+   join memory.memory_links as l on l.source_id = s.id and l.target_id = :'episode_id'),
+  '{"(t,derived_from)","(f,derived_from)"}',
+  'a fact that a batch says twice, from one episode, is stored once with its source'
+);
+
 -- The same result as single calls. Tenant one stores each element with store_fact, tenant two all
 -- of them in a few batches. The elements have few keys, so that they supersede and repeat each
 -- other.
@@ -244,7 +258,12 @@ select
     'idempotency_key', case when d.keyed then 'key ' || d.seed end
   )) as element
 from (
-  select n.number, n.keyed, case when n.keyed then -1 - memory_test.draw(n.number, 'key', 40) else n.number end as seed
+  select
+    n.number, n.keyed,
+    case
+      when n.keyed then -1 - memory_test.draw(n.number, 'key', 40)
+      else n.number - (memory_test.draw(n.number, 'again', 5) = 0)::integer
+    end as seed
   from (
     select n.number, memory_test.draw(n.number, 'keyed', 4) = 0 as keyed from generate_series(1, 300) as n (number)
   ) as n

@@ -839,6 +839,19 @@ begin
   order by n.idempotency_key, n.id
   on conflict (tenant_id, idempotency_key) where idempotency_key is not null do nothing;
 
+  insert into memory.memory_links
+    (tenant_id, source_type, source_id, target_type, target_id, relation)
+  select v_tenant_id, 'fact', f.id, l.target_type, l.target_id, l.relation
+  from unnest(v_facts) with ordinality as f
+  cross join lateral (values
+    (1, 'fact', v_superseded_ids[f.ordinality], 'supersedes'),
+    (2, 'episode', f.source_episode_id, 'derived_from')
+  ) as l (position, target_type, target_id, relation)
+  where v_ids[f.ordinality] = f.id and l.target_id is not null
+    -- Unless its idempotency key was used in the meantime, which is refused below.
+    and exists (select from memory.facts as n where n.tenant_id = v_tenant_id and n.id = f.id)
+  order by f.ordinality, l.position;
+
   perform memory.confirm_repeated(
     v_tenant_id, r.id, r.idempotency_key, r.source_episode_id, as_of
   )
@@ -863,17 +876,6 @@ begin
     perform memory.refuse_reused_key(v_reused);
   end if;
 
-  insert into memory.memory_links
-    (tenant_id, source_type, source_id, target_type, target_id, relation)
-  select v_tenant_id, 'fact', f.id, l.target_type, l.target_id, l.relation
-  from unnest(v_facts) with ordinality as f
-  cross join lateral (values
-    (1, 'fact', v_superseded_ids[f.ordinality], 'supersedes'),
-    (2, 'episode', f.source_episode_id, 'derived_from')
-  ) as l (position, target_type, target_id, relation)
-  where v_ids[f.ordinality] = f.id and l.target_id is not null
-  order by f.ordinality, l.position;
-
   return query
   select
     f.ordinality, v_ids[f.ordinality], v_ids[f.ordinality] = f.id,
@@ -893,8 +895,8 @@ comment on function memory.store_facts(jsonb, uuid, timestamptz) is
 'fact supersedes an earlier one of the batch with the same key. Returns for each, in order, its '
 'id, whether it is new, and what it superseded; a fact with a known idempotency_key keeps its '
 'first id, and one that says what is known keeps the id of that fact. Events come in groups: '
-'existing facts are superseded, new facts are created one after the other, facts that are stored '
-'again are confirmed, links are created. Errors: as store_fact; the message says which fact.';
+'existing facts are superseded, new facts are created one after the other, links are created, '
+'facts that are stored again are confirmed. Errors: as store_fact; the message says which fact.';
 grant execute on function memory.store_facts to memory_writer;
 
 create or replace function memory.lock_fact_key(
