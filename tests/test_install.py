@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
+import tarfile
 import tempfile
 import venv
 from collections.abc import Iterator
@@ -311,46 +311,61 @@ def test_the_release_is_the_same_everywhere(database: Database) -> None:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """An environment with the wheel, and with the dependencies of this one."""
+def distributions() -> Iterator[tuple[Path, Path]]:
+    """The source distribution, and the wheel that is built of it alone."""
     folder = Path(tempfile.mkdtemp(prefix="pymem-test-"))
     folder.chmod(0o755)
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pip",
-            "wheel",
-            "--quiet",
-            "--no-deps",
-            "-w",
-            str(folder),
-            str(ROOT),
-        ],
-        check=True,
-    )
+    run_python("-m", "build", "--outdir", folder, ROOT)
+    [source] = folder.glob("*.tar.gz")
     [wheel] = folder.glob("*.whl")
-    assert wheel.name.startswith(f"pymem_postgres-{__version__}-")
-    environment = folder / "venv"
-    venv.create(environment, with_pip=False)
-    [site] = environment.glob("lib/python*/site-packages")
-    subprocess.run(
-        [
-            sys.executable,
+    yield source, wheel
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def run_python(*arguments: str | Path, python: Path | str = sys.executable) -> None:
+    done = subprocess.run([python, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def installed(distributions: tuple[Path, Path]) -> Path:
+    """An environment in which nothing but the wheel was installed, with what it asks for."""
+    _, wheel = distributions
+    environment = wheel.parent / "venv"
+    venv.create(environment, with_pip=True)
+    run_python(
+        *(
             "-m",
             "pip",
             "install",
             "--quiet",
-            "--no-deps",
-            "--target",
-            str(site),
-            str(wheel),
-        ],
-        check=True,
+            "--no-compile",
+            "--constraint",
+            ROOT / "constraints.txt",
+        ),
+        f"{wheel}[server]",
+        python=environment / "bin" / "python",
     )
-    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    yield environment
-    shutil.rmtree(folder, ignore_errors=True)
+    return environment
+
+
+def test_the_source_distribution_has_what_the_repository_has(
+    distributions: tuple[Path, Path],
+) -> None:
+    source, wheel = distributions
+    assert source.name == f"pymem_postgres-{__version__}.tar.gz"
+    assert wheel.name == f"pymem_postgres-{__version__}-py3-none-any.whl"
+    with tarfile.open(source) as archive:
+        held = {member.name.partition("/")[2] for member in archive if member.isfile()}
+    listed = subprocess.run(
+        ["git", "ls-files", "pymem", "deploy", "revert", "verify", "sql", "docs", "examples"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
+
+    assert {*listed, "README.md", "LICENSE", "CHANGELOG.md", "sqitch.plan"} <= held
 
 
 def test_the_wheel_works_outside_the_checkout(installed: Path) -> None:
