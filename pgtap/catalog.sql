@@ -375,8 +375,8 @@ select results_eq(
      ('memory.frequent_words(memory.corpus_size,tsquery[],boolean,text)'),
      ('memory.fuse_lists(text[],text,memory.keyword_query,vector,text,integer,double precision,integer,'
       || 'memory.settings,timestamp with time zone)'),
-     ('memory.judge_candidates(memory.fused_candidate[],text,tstzmultirange,boolean,boolean,bigint,'
-      || 'double precision,memory.settings)'),
+     ('memory.judge_candidates(memory.fused_candidate[],memory.question,bigint,double precision,'
+      || 'memory.settings)'),
      ('memory.keyword_matches(text,text,tsquery,bigint[],bigint[],text,integer,double precision,'
       || 'timestamp with time zone)'),
      ('memory.largest_tenant_size()'),
@@ -400,7 +400,9 @@ select results_eq(
      ('memory.weigh_among(text[],uuid[],memory.keyword_query,vector,integer,memory.corpus_size[],'
       || 'memory.settings,timestamp with time zone)'),
      ('memory.weigh_memories(text[],memory.keyword_query,vector,text,integer,double precision,'
-      || 'memory.corpus_size[],memory.settings,timestamp with time zone)') $$,
+      || 'memory.corpus_size[],memory.settings,timestamp with time zone)'),
+     ('memory.weigh_timely(memory.fused_candidate[],text[],memory.keyword_query,vector,text,integer,'
+      || 'double precision,tstzmultirange,memory.corpus_size[],memory.settings,timestamp with time zone)') $$,
   'memory_search owns the functions of ranked retrieval, those that find names and tags, those that list tenants and where work waits, and no other'
 );
 select is_empty(

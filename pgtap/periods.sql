@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(644);
+select plan(678);
 
 -- The periods of a text with days as people write them. By default it is a Wednesday.
 create function memory_test.period_of(
@@ -775,6 +775,59 @@ from (
 ) as r
 order by r.position, r.number;
 select is(memory.asks_present(null), false, 'a NULL question does not ask for the present');
+
+-- What is to come
+
+select is(memory_test.period_of(r.query), r.expected, 'a question about what is to come means the next occurrence: ' || r.query)
+from (values
+  (1, 'What will I do in December?', '2023-12-01..2024-01-01'),
+  (2, 'Am I free on Saturday?', '2023-11-18..2023-11-19'),
+  (3, 'What is planned for 5 May?', '2024-05-05..2024-05-06'),
+  (4, 'Who is coming at the weekend?', '2023-11-18..2023-11-20'),
+  (5, 'What do I have planned in November?', '2023-11-01..2023-12-01'),
+  (6, 'Do we have anything on Wednesday?', '2023-11-15..2023-11-16'),
+  (7, 'What are my plans for Christmas?', '2023-12-24..2023-12-27'),
+  (8, 'Was habe ich am 5. Dezember vor?', '2023-12-05..2023-12-06'),
+  (9, 'Was steht im Januar an?', '2024-01-01..2024-02-01'),
+  (10, 'Qu''est-ce qui est prévu en janvier ?', '2024-01-01..2024-02-01'),
+  (11, '¿Qué tengo previsto en enero?', '2024-01-01..2024-02-01'),
+  (12, 'What is planned for May 2022?', '2022-05-01..2022-06-01')
+) as r (position, query, expected)
+order by r.position;
+select is(memory_test.period_of(r.query), r.expected, 'another question means the last occurrence: ' || r.query)
+from (values
+  (1, 'What did I do in December?', '2022-12-01..2023-01-01'),
+  (2, 'What was planned for Monday?', '2023-11-13..2023-11-14'),
+  (3, 'Were we free on Saturday?', '2023-11-11..2023-11-12'),
+  (4, 'Was war im Januar los?', '2023-01-01..2023-02-01'),
+  (5, 'Christmas', '2022-12-24..2022-12-27')
+) as r (position, query, expected)
+order by r.position;
+select is(memory.asks_ahead(null), false, 'a NULL question does not ask about what is to come');
+
+-- What there is at a time
+
+select is(memory.asks_events(r.query), r.expected, r.what || ': ' || r.query)
+from (
+  select f.expected, f.what, c.query, f.position, c.number
+  from (values
+    (
+      1, true, 'a question asks what there is at a time',
+      '{What happened yesterday?,what is going on today?,What is planned for next week?,What do I have on Friday?,What did I do on Monday?,
+        Was ist gestern passiert?,Was steht morgen an?,Que s''est-il passé hier et quoi de neuf ?,¿Qué pasó ayer?}'
+    ),
+    (
+      2, false, 'a question asks about something',
+      '{Who won the election yesterday?,What is the weather today?,Where was Ada in May?,yesterday,Wer kam gestern?,""}'
+    )
+  ) as f (position, expected, what, queries)
+  cross join unnest(f.queries::text[]) with ordinality as c (query, number)
+) as r
+order by r.position, r.number;
+select is(memory.asks_events(null), false, 'a NULL question does not ask what there is at a time');
+
+-- News
+
 select lives_ok(
   format('select memory.tells_update(%L), memory.asks_present(%1$L)', r.content),
   r.what || ' raises no error'
@@ -815,13 +868,13 @@ select is_empty(
 );
 select is_empty(
   $$ select w.word from memory.time_words as w
-     where w.word <> lower(w.word) or w.word ~ '^ | $|  ' or w.kind not in ('update', 'present') and w.folded !~ '^[a-z0-9 ]+$' $$,
+     where w.word <> lower(w.word) or w.word ~ '^ | $|  ' or w.kind not in ('update', 'present', 'ahead', 'events') and w.folded !~ '^[a-z0-9 ]+$' $$,
   'time words are lower case with single spaces, and folded words are ASCII'
 );
 select is_empty(
   $$ select w.language, w.folded
      from memory.time_words as w
-     where w.kind not in ('update', 'present')
+     where w.kind not in ('update', 'present', 'ahead', 'events')
        and memory.time_vocabulary() -> w.folded ->> w.language is null $$,
   'the functions know every time word of the table'
 );

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(119);
+select plan(131);
 
 -- BM25 by hand: four active documents of 2, 3, 2 and 1 lexemes, 2 on average.
 
@@ -932,6 +932,79 @@ select is_empty(
   $$ select * from memory_test.dated(settings => '{"boost_time": 0}') as d where d.boost <> 0 $$,
   'boost_time at 0 turns the boost of a time off'
 );
+
+-- What there was, or will be, at a time
+
+select memory_test.as_tenant('days') \g /dev/null
+select memory.register_embedding_version('model', '1') \g /dev/null
+select memory.configure('{"episode_ttl_days": 400}') \g /dev/null
+-- Many that are nearer, so that what is from the day is no candidate by its meaning.
+select count(memory.store_episode('noise ' || n, 'home', embedding => memory_test.near(0.06), as_of => '2026-05-01Z'))
+from generate_series(1, 150) as n \g /dev/null
+select memory.store_episode('a parcel came', 'home', embedding => memory_test.axis(2), as_of => '2026-05-03 09:00Z') \g /dev/null
+select memory.store_fact(
+  'Ada', f.predicate, f.predicate, embedding => memory_test.axis(3), valid_from => f.valid_from::timestamptz, as_of => '2026-05-01Z'
+)
+from (values ('the dentist', '2026-05-12Z'), ('a concert', '2026-06-12Z')) as f (predicate, valid_from) \g /dev/null
+create function memory_test.on_day(query text, settings jsonb default '{}')
+  returns table (content text)
+  language plpgsql
+as $$
+begin
+  perform memory.configure(settings);
+  return query
+  select m.content
+  from memory.rank_memories(query, embedding => memory_test.axis(1), as_of => '2026-05-04 12:00Z') as m
+  where m.time_boost > 0;
+end;
+$$;
+select results_eq(
+  $$ select * from memory_test.on_day('What happened yesterday?') $$, $$ values ('a parcel came') $$,
+  'who asks what happened on a day gets what did, whatever it is about'
+);
+select results_eq(
+  $$ select * from memory_test.on_day('Was ist gestern passiert?') $$, $$ values ('a parcel came') $$, 'also in German'
+);
+select results_eq(
+  $$ select * from memory_test.on_day('What is planned for next week?') $$, $$ values ('the dentist') $$,
+  'who asks what is planned for a week gets what is'
+);
+select results_eq(
+  $$ select * from memory_test.on_day('What do I have on 12 June?') $$, $$ values ('a concert') $$,
+  'a day without a year is the next one for a question about plans'
+);
+select is_empty(
+  $$ select * from memory_test.on_day('Who won the election yesterday?') $$,
+  'a question about something else gets nothing because of its day'
+);
+select is_empty(
+  $$ select * from memory_test.on_day('What happened yesterday?', '{"boost_time": 0}') $$,
+  'without boost_time nothing is found by its day alone'
+);
+
+-- Who asks about himself or herself
+
+select memory_test.as_tenant('self') \g /dev/null
+select memory.register_embedding_version('model', '1') \g /dev/null
+select memory.store_fact('the cat', 'medicine', 'twice a day', embedding => memory_test.near(0.52), as_of => '2026-05-01Z') \g /dev/null
+select memory.store_fact('user', 'medicine', 'every morning', embedding => memory_test.near(0.5), as_of => '2026-05-01Z') \g /dev/null
+create function memory_test.subjects(query text)
+  returns text[]
+  language sql
+  volatile
+  return array(
+    select m.subject
+    from memory.search(query, embedding => memory_test.axis(1), as_of => '2026-05-02Z') with ordinality as m
+    order by m.ordinality
+  );
+select is(
+  memory_test.subjects(q.query), '{user,"the cat"}'::text[], 'a fact about the user comes before a slightly nearer one: ' || q.query
+)
+from unnest('{Which medicine do I take?,my medicine,Welche Medizin nehme ich?,¿Cuál es mi medicina?}'::text[]) as q (query);
+select is(
+  memory_test.subjects(q.query), '{"the cat",user}'::text[], 'unless the question is not about him or her: ' || q.query
+)
+from unnest('{Which medicine does it take?,Tell me the medicine of the cat}'::text[]) as q (query);
 
 -- Boosts choose among the 20 best by meaning and words, for up to ten results.
 

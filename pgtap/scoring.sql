@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(154);
+select plan(165);
 
 -- effective_confidence
 
@@ -340,6 +340,13 @@ from (
   cross join unnest(f.queries) with ordinality as c (query, number)
 ) as r
 order by r.position, r.number;
+select is(memory.asks_of_self(r.query), r.expected, format('whether somebody asks about himself or herself: %s', r.query))
+from (values
+  (1, 'Where do I live?', true), (2, 'MY doctor', true), (3, 'Wo wohne ich?', true), (4, 'Où habite mon père ?', true),
+  (5, '¿Dónde vive mi hermana?', true), (6, 'Show me my plans', true), (7, 'Tell me where she lives', false),
+  (8, 'Where does the user live?', false), (9, 'Zeige mir Adas Adresse', false), (10, '', false), (11, null, null)
+) as r (position, query, expected)
+order by r.position;
 select is(memory.asks_in_general(null), null, 'no text is no question in general');
 select is(
   array[

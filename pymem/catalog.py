@@ -36,7 +36,10 @@ REQUIRED_ARGUMENTS = {
     "amend_proposal": frozenset(["changes", "place", "run_id"]),
     "apply_consolidation": frozenset(["output", "run_id"]),
     "archive_entry": frozenset(["entry_id"]),
+    "asks_ahead": frozenset(["query"]),
+    "asks_events": frozenset(["query"]),
     "asks_in_general": frozenset(["query"]),
+    "asks_of_self": frozenset(["query"]),
     "asks_present": frozenset(["query"]),
     "asymmetric_score": frozenset(["harmful_count", "success_count"]),
     "authenticate_session": frozenset(["session_digest"]),
@@ -186,7 +189,10 @@ REQUIRED_ARGUMENTS = {
 
 READING_FUNCTIONS = frozenset(
     {
+        "asks_ahead",
+        "asks_events",
         "asks_in_general",
+        "asks_of_self",
         "asks_present",
         "asymmetric_score",
         "chain_status",

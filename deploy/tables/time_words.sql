@@ -38,7 +38,7 @@ create table memory.time_words (
       'month', 'weekday', 'day', 'season', 'quarter', 'holiday', 'unit', 'number', 'ordinal',
       'relative before', 'relative after', 'relative around', 'ago', 'since', 'until', 'before',
       'after', 'from', 'to', 'between', 'and', 'or', 'of', 'in', 'on', 'article', 'part', 'every',
-      'filler', 'common', 'never', 'update', 'present'
+      'filler', 'common', 'never', 'update', 'present', 'ahead', 'events'
     )
   ),
   constraint time_words_trust check (
@@ -50,16 +50,19 @@ create table memory.time_words (
 
 -- Within a language, a word has one meaning.
 create unique index time_words_folded_key
-on memory.time_words (language, folded) where kind not in ('update', 'present');
+on memory.time_words (language, folded)
+where kind not in ('update', 'present', 'ahead', 'events');
 
 comment on table memory.time_words is
 'The words with which texts name times (memory.read_period), announce an update '
-'(memory.tells_update) or ask about the present (memory.asks_present). These functions contain the '
+'(memory.tells_update), ask about the present (memory.asks_present), about what is to come '
+'(memory.asks_ahead) or what there is at a time (memory.asks_events). These functions contain the '
 'words themselves: a change that adds some calls memory.refresh_time_questions and '
 'memory.refresh_time_vocabulary. A text is read in one language, that of most of its words.';
 comment on column memory.time_words.language is 'ISO 639-1: en, de, fr, es.';
 comment on column memory.time_words.word is
-'A word, or several separated by single spaces. For the kinds update and present also a pattern: '
+'A word, or several separated by single spaces. For the kinds update, present, ahead and events '
+'also a pattern: '
 '"…" matches up to six words of the same sentence, at the end one more word; <weekday> and <month> '
 'match every word of that kind and language.';
 comment on column memory.time_words.kind is
@@ -222,10 +225,27 @@ from (
   ('en', 'update', '', 'plain', '{since <weekday>,since <month>}'),
   ('en', 'update', '', 'plain', '{changed to,changes to,moved to,moves to,switched to}'),
   ('en', 'update', '', 'plain', '{switches to,instead of,in place of,replaced by,replaces}'),
-  ('en', 'update', '', 'plain', '{rescheduled,postponed,brought forward,new}'),
+  ('en', 'update', '', 'plain', '{rescheduled,postponed,brought forward,new,no more}'),
+  ('en', 'update', '', 'plain', '{cancelled,canceled,called off,stopped,gave up,given up,quit}'),
+  ('en', 'update', '', 'plain', '{broke up,got divorced,is divorced,moved out,retired}'),
+  ('en', 'update', '', 'plain', '{has changed,have changed}'),
   ('en', 'present', '', 'plain', '{now,today,nowadays,these days,currently,current,presently}'),
   ('en', 'present', '', 'plain', '{at present,at the moment,still,latest,newest}'),
   ('en', 'present', '', 'plain', '{most recent,up to date}'),
+  ('en', 'ahead', '', 'plain', '{shall,going to,gonna,upcoming,coming,ll,am i,are we,is due}'),
+  ('en', 'ahead', '', 'plain', '{will i,will we,will you,will he,will she,will they,will it}'),
+  ('en', 'ahead', '', 'plain', '{will be,will there,who will,what will,when will,where will}'),
+  ('en', 'ahead', '', 'plain', '{plan,plans,planned,planning,scheduled,are due,deadline}'),
+  ('en', 'ahead', '', 'plain', '{do i have,do we have,have i got,have we got,do i need}'),
+  ('en', 'ahead', '', 'plain', '{what is on,what s on}'),
+  ('en', 'events', '', 'plain', '{happen,happens,happened,happening,going on,went on,coming up}'),
+  ('en', 'events', '', 'plain', '{what is new,what s new,what is on,what s on,planned,scheduled,was planned}'),
+  ('en', 'events', '', 'plain', '{what … plans,do i have,do we have,have i got,have we got}'),
+  ('en', 'events', '', 'plain', '{what did i do,what did we do,upcoming,what is due,am i free}'),
+  ('en', 'never', '', 'plain', '{was planned,were planned,had planned,i planned,we planned}'),
+  ('en', 'never', '', 'plain', '{was the plan,were the plans,were my plans,were our plans}'),
+  ('en', 'never', '', 'plain', '{was scheduled,were scheduled,was coming,were coming,was going to}'),
+  ('en', 'never', '', 'plain', '{business plan,floor plan,was the deadline,plan b}'),
 
   ('de', 'month', '1', 'plain', '{januar,jänner}'),
   ('de', 'month', '2', 'plain', '{februar,feber}'),
@@ -337,9 +357,18 @@ from (
   ('de', 'update', '', 'plain', '{statt …,anstatt,anstelle,stattdessen}'),
   ('de', 'update', '', 'plain', '{neu,neue,neuem,neuen,neuer,neues}'),
   ('de', 'update', '', 'plain', '{geändert,geaendert,verlegt,verschoben,vorgezogen,ersetzt}'),
+  ('de', 'update', '', 'plain', '{keinen … mehr,keinem … mehr,keiner … mehr,abgesagt,entfällt}'),
+  ('de', 'update', '', 'plain', '{aufgehört,aufgehoert,gekündigt,gekuendigt,getrennt,geschieden}'),
+  ('de', 'update', '', 'plain', '{umgezogen}'),
   ('de', 'present', '', 'plain', '{jetzt,heute,derzeit,aktuell,aktuelle,aktuellen,aktueller}'),
   ('de', 'present', '', 'plain', '{aktuelles,momentan,im moment,zurzeit,zur zeit,gegenwärtig}'),
   ('de', 'present', '', 'plain', '{noch,inzwischen,mittlerweile,neueste,neuesten,neuester}'),
+  ('de', 'ahead', '', 'plain', '{werde,wirst,werden,werdet,fällig,bin ich,sind wir,ist … geplant}'),
+  ('de', 'ahead', '', 'plain', '{habe ich … vor,haben wir … vor,sind … geplant,habe … geplant}'),
+  ('de', 'ahead', '', 'plain', '{steht … an,stehen … an,kommende,kommenden,kommender,kommendes}'),
+  ('de', 'events', '', 'plain', '{passiert,geschehen,was ist los,war … los,was gab es,geplant}'),
+  ('de', 'events', '', 'plain', '{habe ich … vor,haben wir … vor,steht … an,stehen … an}'),
+  ('de', 'events', '', 'plain', '{was habe ich … gemacht,was haben wir … gemacht,was gibt es neues}'),
 
   ('fr', 'month', '1', 'plain', '{janvier}'),
   ('fr', 'month', '2', 'plain', '{février}'),
@@ -440,10 +469,16 @@ from (
   ('fr', 'update', '', 'plain', '{depuis <weekday>,au lieu de,au lieu d,à la place de}'),
   ('fr', 'update', '', 'plain', '{remplace,remplacé,remplacée,remplacés,remplacées}'),
   ('fr', 'update', '', 'plain', '{nouveau,nouvel,nouvelle,nouveaux,nouvelles}'),
-  ('fr', 'update', '', 'plain', '{déplacé,déplacée,reporté,reportée}'),
+  ('fr', 'update', '', 'plain', '{déplacé,déplacée,reporté,reportée,annulé,annulée,a arrêté}'),
+  ('fr', 'update', '', 'plain', '{a changé,divorcé,divorcée,a déménagé}'),
   ('fr', 'present', '', 'plain', '{maintenant,aujourd''hui,actuellement,actuelle,actuel}'),
   ('fr', 'present', '', 'plain', '{en ce moment,à présent,à l''heure actuelle,ces jours-ci}'),
   ('fr', 'present', '', 'plain', '{toujours}'),
+  ('fr', 'ahead', '', 'plain', '{est prévu,sont prévus,est prévue,sont prévues,ai je prévu}'),
+  ('fr', 'ahead', '', 'plain', '{vais je,allons nous,je vais,nous allons,à venir,suis je}'),
+  ('fr', 'ahead', '', 'plain', '{aurai,aurons,serai,sera,seront,viendra,viendront}'),
+  ('fr', 'events', '', 'plain', '{s''est passé,se passe,quoi de neuf,est prévu,ai je prévu}'),
+  ('fr', 'events', '', 'plain', '{sont prévus,au programme,ai je fait,avons nous fait}'),
 
   ('es', 'month', '1', 'plain', '{enero}'),
   ('es', 'month', '2', 'plain', '{febrero}'),
@@ -548,8 +583,14 @@ from (
   ('es', 'update', '', 'plain', '{ahora,ya no,desde hoy,a partir de hoy,a partir de ahora}'),
   ('es', 'update', '', 'plain', '{de ahora en adelante,desde el <weekday>,en lugar de,en vez de}'),
   ('es', 'update', '', 'plain', '{cambiado,cambiada,reemplaza,reemplazado,reemplazada,aplazado}'),
-  ('es', 'update', '', 'plain', '{nuevo,nueva,nuevos,nuevas}'),
-  ('es', 'present', '', 'plain', '{ahora,hoy,hoy en día,actualmente,en este momento,todavía,aún}')
+  ('es', 'update', '', 'plain', '{nuevo,nueva,nuevos,nuevas,cancelado,cancelada,dejó de}'),
+  ('es', 'update', '', 'plain', '{ha dejado de,ha cambiado,divorciado,divorciada,se mudó}'),
+  ('es', 'present', '', 'plain', '{ahora,hoy,hoy en día,actualmente,en este momento,todavía,aún}'),
+  ('es', 'ahead', '', 'plain', '{voy a,vamos a,va a,van a,está previsto,están previstos}'),
+  ('es', 'ahead', '', 'plain', '{tengo previsto,tengo planeado,hay planeado,tengo que,tengo algo}'),
+  ('es', 'ahead', '', 'plain', '{qué planes tengo,estoy libre,será,serán,vendrá,vendrán}'),
+  ('es', 'events', '', 'plain', '{qué pasó,ha pasado,ocurrió,sucedió,qué hay,planeado,previsto}'),
+  ('es', 'events', '', 'plain', '{qué planes tengo,tengo algo,qué hice,qué hicimos}')
 ) as w (language, kind, value, trust, words)
 cross join unnest(w.words::text []) as u (word);
 

@@ -450,8 +450,32 @@ comment on column memory.query_token.field is 'The name before the colon, in low
 comment on column memory.query_token.value is
 'Its text: without quotes, and of a field what follows the colon.';
 
+create type memory.question as (
+  names text,
+  period tstzmultirange,
+  of_present boolean,
+  of_events boolean,
+  of_self boolean,
+  in_general boolean
+);
+
+comment on type memory.question is
+'What a query says besides its words and its meaning.';
+comment on column memory.question.names is
+'Its words, among which names are looked for (memory.normalize_name).';
+comment on column memory.question.period is
+'The times that it names (memory.read_period); NULL: none.';
+comment on column memory.question.of_present is
+'Whether it asks for the present (memory.asks_present).';
+comment on column memory.question.of_events is
+'Whether it asks what there is at these times (memory.asks_events).';
+comment on column memory.question.of_self is
+'Whether the user asks about himself or herself (memory.asks_of_self).';
+comment on column memory.question.in_general is
+'Whether it is about the world (memory.asks_in_general).';
+
 grant usage on type
-memory.candidate, memory.ranked_memory, memory.fused_candidate, memory.word_match,
+memory.question, memory.candidate, memory.ranked_memory, memory.fused_candidate, memory.word_match,
 memory.corpus_size, memory.keyword_query, memory.query_condition, memory.settings
 to memory_search;
 

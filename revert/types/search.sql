@@ -2,6 +2,7 @@
 
 begin;
 
+drop type memory.question;
 drop type memory.query_token;
 drop type memory.query_condition;
 drop type memory.context_line;

@@ -16,5 +16,6 @@ select
   'memory.list_place'::regtype,
   'memory.context_line'::regtype,
   'memory.query_condition'::regtype,
-  'memory.query_token'::regtype;
+  'memory.query_token'::regtype,
+  'memory.question'::regtype;
 rollback;

@@ -49,6 +49,31 @@ comment on function memory.words_of(text) is
 grant execute on function memory.words_of
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 
+create or replace function memory.asks_of_self(query text)
+  returns boolean
+  language sql
+  immutable
+  strict
+  parallel safe
+  return regexp_replace(
+    regexp_replace(
+      ' ' || array_to_string(memory.words_of(left(query, 1000)), ' ') || ' ', '[ .]+', ' ', 'g'
+    ),
+    ' (tell|show|give|remind|zeige?|nenne?|sage?|erinner[en]?|dis|montre[rz]?|rappelle[rz]?|dime|'
+    'muestrame|recuerdame)( to)? (me|mir|mich|moi) ',
+    ' ', 'g'
+  ) collate "C" ~ (
+    ' (i|me|my|mine|myself|ich|mich|mir|mein(e[mnrs]?)?|je|j|moi|mon|ma|mes|ik|mijn|yo|mi|mis|'
+    'conmigo) '
+  );
+
+comment on function memory.asks_of_self(text) is
+'Whether somebody asks about himself or herself: the first 1,000 characters contain a pronoun of '
+'the first person, as "Where do I live?" and "my doctor", but not "Tell me where she lives". '
+'English, German, French, Dutch and Spanish; false in other languages. NULL for NULL.';
+grant execute on function memory.asks_of_self
+to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
+
 -- Languages that leave pronouns out, such as Spanish, cannot be told by them: their questions are
 -- never taken for general ones.
 create or replace function memory.asks_in_general(query text)
@@ -64,8 +89,10 @@ create or replace function memory.asks_in_general(query text)
         'bis|fur|mit|seit|von|zu|et|mais|de|a|en|depuis|maar|op|met|sinds|tot|van|voor) ){0,2}'
         '(who|whom|whose|what|which|when|where|why|how|is|are|was|were|do|does|did|can|could|will|'
         'would|should|may|has|have|had|tell|explain|give|show|describe|list|write|'
+        'calculate|compute|convert|define|solve|translate|'
         'wer|wen|wem|wessen|was|welche[nmrs]?|wann|wo|woher|wohin|wie|warum|wieso|weshalb|ist|sind|'
-        'waren|hat|haben|kann|konnen|erklare?|erzahle?|zeige?|nenne?|beschreibe?|gibt|'
+        'waren|hat|haben|kann|konnen|erklare?|erzahle?|zeige?|nenne?|beschreibe?|gibt|berechne|'
+        'ubersetze|'
         'qui|qu|quoi|quel(le)?s?|quand|ou|comment|pourquoi|combien|est|sont|explique[rz]?|'
         'wat|welke?|wanneer|waar|waarom|hoe|zijn|heeft|hebben|kunnen|vertel|geef) '
       )

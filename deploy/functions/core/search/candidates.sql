@@ -487,10 +487,7 @@ comment on function memory.weigh_memories(
 -- noqa: disable=AL03,AM03,AM09,RF01,RF02,RF03,ST05,ST06,ST09
 create or replace function memory.judge_candidates(
   candidates memory.fused_candidate[],
-  names text,
-  period tstzmultirange,
-  asks_present boolean,
-  in_general boolean,
+  question memory.question,
   documents bigint,
   min_relevance float8,
   settings memory.settings
@@ -518,17 +515,17 @@ begin atomic
       c.*,
       coalesce(b.by_neighbors, 0) as by_neighbors,
       coalesce(b.by_session, 0) as by_session,
-      n.by_name,
-      case
-        when c.memory_type = 'episode' and period @> c.created_at then (settings).boost_time
-        -- Its time alone can make an episode an answer; a fact or rule must also be relevant.
-        when m.is_news or period @> coalesce(m.valid_from, c.created_at)
-        then (settings).boost_time * least(1.0, 2 * c.relevance)
-        else 0
-      end as by_time,
+      greatest(
+        n.by_name,
+        case when m.is_self then (settings).boost_named * least(1.0, 2 * c.relevance) end
+      ) as by_name,
+      t.by_time,
       -- Words weigh no more here than for facts, because conversations share many words.
       max(
-        1 - (1 - n.by_name) * (
+        1 - (1 - n.by_name)
+        -- Who asks what happened on a day asks for the day.
+        * (case when (question).of_events then 1 - t.by_time else 1 end)
+        * (
           1 - memory.weigh_evidence(
             c.meaning, c.words,
             case c.memory_type
@@ -546,14 +543,21 @@ begin atomic
         case when c.keyword_score is not null then s.subject end as subject,
         s.entity_id,
         s.valid_from,
-        asks_present and c.memory_type = 'fact' and memory.tells_update(s.content) as is_news
+        s.planned_for,
+        (question).of_present and c.memory_type = 'fact' and memory.tells_update(s.content)
+        as is_news,
+        (question).of_self
+        and memory.normalize_name(
+          case s.memory_type when 'episode' then s.metadata ->> 'speaker' else s.subject end
+        ) = ' user '
+        as is_self
       from memory.searchable_memories as s
       where s.tenant_id = (settings).tenant_id and s.memory_type = c.memory_type and s.id = c.id
         -- A fact whose subject is named contains words of the query; its entity may have other
         -- names.
         and (
-          c.keyword_score is not null or c.memory_type = 'episode' or period is not null
-          or asks_present
+          c.keyword_score is not null or c.memory_type = 'episode'
+          or (question).period is not null or (question).of_present or (question).of_self
           or exists (select from memory.entities as e where e.tenant_id = (settings).tenant_id)
         )
       offset 0 -- keeps this a look-up of one memory
@@ -576,12 +580,25 @@ begin atomic
             from memory.entities as e
             where e.tenant_id = (settings).tenant_id and e.id = m.entity_id
           ) as n (name)
-          where position(nullif(memory.normalize_name(n.name), '  ') in names) > 0
+          where position(nullif(memory.normalize_name(n.name), '  ') in (question).names) > 0
         ) as is_named
         from (values (1)) as one (row)
         offset 0 -- looks for names only once
       ) as i
     ) as n
+    cross join lateral (
+      select
+        case
+          when c.memory_type = 'episode' and (question).period @> c.created_at
+          then (settings).boost_time
+          when (m.is_news or (question).period @> coalesce(m.valid_from, c.created_at)) is not true
+          then 0
+          -- Its time alone can make an episode an answer, or a plan if what there is then is asked
+          -- for; a fact or rule must also be relevant.
+          when (question).of_events and m.planned_for is not null then (settings).boost_time
+          else (settings).boost_time * least(1.0, 2 * c.relevance)
+        end as by_time
+    ) as t
     left join (
       select e.*
       from memory.boost_episodes(candidates, settings) as e
@@ -600,7 +617,7 @@ begin atomic
   cross join lateral (
     select
       memory.required_evidence(
-        (settings).min_evidence, documents, in_general and not d.is_named
+        (settings).min_evidence, documents, (question).in_general and not d.is_named
       ) as evidence
   ) as q;
 end;
@@ -608,15 +625,16 @@ end;
 -- noqa: enable=AL03,AM03,AM09,RF01,RF02,RF03,ST05,ST06,ST09
 
 comment on function memory.judge_candidates(
-  memory.fused_candidate[], text, tstzmultirange, boolean, boolean, bigint, float8, memory.settings
+  memory.fused_candidate[], memory.question, bigint, float8, memory.settings
 ) is
 'Adds boosts to weighed candidates, each combined with the relevance as a noisy-or: for an '
-'episode, the adjacent turns and its session; for any memory, a person (names: the query after '
-'memory.normalize_name) or a time (period) that the query mentions; for a fact, that it reports '
-'news, if the query asks about the present. The less relevant a fact or rule is, the smaller its '
-'time boost. outcome: "no match" for all if even the best of so many documents has less evidence '
-'by meaning, words and name than memory.required_evidence says, for a question in general if it '
-'mentions nobody; "below relevance" if the relevance is less than memory.required_relevance. A '
+'episode, the adjacent turns and its session; for any memory, a person or a time that the query '
+'mentions, or that it is about the user who asks about himself or herself; for a fact, that it '
+'reports news, if the query asks about the present. The less relevant a fact or rule is, the '
+'smaller its boosts of time and user. outcome: "no match" for all if even the best of so many '
+'documents has less evidence by meaning, words and name (and time, if the query asks for what '
+'there is at a time) than memory.required_evidence says, for a question in general if it mentions '
+'nobody; "below relevance" if the relevance is less than memory.required_relevance. A '
 'min_relevance replaces both.';
 grant execute on function memory.judge_candidates to memory_owner;
 
@@ -649,10 +667,8 @@ declare
   v_words memory.keyword_query;
   v_corpus memory.corpus_size[];
   v_candidates memory.fused_candidate[];
-  v_names text;
-  v_period tstzmultirange;
-  v_asks_present boolean := false;
-  v_in_general boolean;
+  v_question memory.question;
+  v_timely uuid[];
   v_documents bigint;
 begin
   if mode <> 'semantic' then
@@ -680,13 +696,7 @@ begin
     return;
   end if;
   v_corpus := memory.corpus_sizes(memory_types);
-  if settings.boost_time > 0 then
-    v_period := memory.read_period(list_candidates.query, settings.time_zone, as_of);
-    v_asks_present := memory.asks_present(list_candidates.query);
-  end if;
-  if min_relevance is null then
-    v_in_general := memory.asks_in_general(list_candidates.query);
-  end if;
+  v_question := memory.read_question(list_candidates.query, settings, as_of);
   select sum(c.documents)::bigint into v_documents
   from unnest(v_corpus) as c;
   -- A variable, because judge_candidates is inlined and evaluates its argument at each use.
@@ -694,12 +704,17 @@ begin
     memory_types, v_words, case when mode <> 'keyword' then list_candidates.embedding end,
     list_candidates.scope, depth, list_candidates.min_confidence, v_corpus, settings, as_of
   );
-  v_names := memory.normalize_name(list_candidates.query);
+  if v_question.of_events then
+    v_candidates := v_candidates || memory.weigh_timely(
+      v_candidates, memory_types, v_words,
+      case when mode <> 'keyword' then list_candidates.embedding end, list_candidates.scope, depth,
+      list_candidates.min_confidence, v_question.period, v_corpus, settings, as_of
+    );
+  end if;
   return query
   select j.*
   from memory.judge_candidates(
-    v_candidates, v_names, v_period, v_asks_present, v_in_general, v_documents,
-    list_candidates.min_relevance, settings
+    v_candidates, v_question, v_documents, list_candidates.min_relevance, settings
   ) as j;
 end;
 $$;
@@ -883,11 +898,13 @@ begin
     group by n.id
   ),
   -- Of what is active under one key, what holds ranks before what is planned, and what is planned
-  -- sooner before what is planned later. What has begun since the last sweep holds.
+  -- sooner before what is planned later, unless the latter is news: a dinner that was moved. What
+  -- has begun since the last sweep holds.
   keyed as materialized (
     select
-      s.id, s.score, f.scope, f.entity_id, f.subject_key, f.predicate_key,
-      coalesce(s.planned_for, '-infinity') as planned_for, -extract(epoch from s.held_from) as age
+      s.id, s.score, s.created_at, f.scope, f.entity_id, f.subject_key, f.predicate_key,
+      coalesce(s.planned_for, '-infinity') as planned_for, -extract(epoch from s.held_from) as age,
+      s.planned_for is not null and memory.tells_update(s.content) as is_news
     from scored as s
     join memory.facts as f on f.tenant_id = settings.tenant_id and f.id = s.id
     where v_has_plans and s.memory_type = 'fact'
@@ -901,7 +918,11 @@ begin
         e.entity_id = l.entity_id
         or e.entity_id is null and l.entity_id is null and e.subject_key = l.subject_key
       )
-      and (e.planned_for, e.age) < (l.planned_for, l.age)
+      and case
+        when l.is_news and e.planned_for > '-infinity' and l.created_at > e.created_at then false
+        when e.is_news and l.planned_for > '-infinity' and e.created_at > l.created_at then true
+        else (e.planned_for, e.age) < (l.planned_for, l.age)
+      end
     group by l.id
   )
   select

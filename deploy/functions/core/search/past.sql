@@ -93,19 +93,12 @@ declare
     from unnest(v_words.lexemes) with ordinality as l (lexeme, position)
     order by l.position
   );
-  v_names text := memory.normalize_name(query);
-  v_period tstzmultirange;
-  v_asks_present boolean := false;
-  v_in_general boolean := memory.asks_in_general(query);
+  v_question memory.question := memory.read_question(query, settings, as_of);
   v_scale memory.embedding_versions;
 begin
   select v.* into v_scale
   from memory.embedding_versions as v
   where v.tenant_id = settings.tenant_id and v.status = 'active';
-  if settings.boost_time > 0 then
-    v_period := memory.read_period(query, settings.time_zone, as_of);
-    v_asks_present := memory.asks_present(query);
-  end if;
 
   return query
   with plans as materialized (
@@ -287,7 +280,7 @@ begin
         from corpus as c
       ) as e
       cross join lateral memory.judge_candidates(
-        w.candidates, v_names, v_period, v_asks_present, v_in_general, e.documents,
+        w.candidates, v_question, e.documents,
         find_memories_at.min_relevance, settings
       ) as j
       where j.outcome is null

@@ -88,7 +88,7 @@ declare
   v_candidates memory.fused_candidate[] := array[]::memory.fused_candidate[];
   v_types text[] := among_types;
   v_ids uuid[] := among_ids;
-  v_in_general boolean;
+  v_question memory.question;
   v_tagged memory.linked_entry[];
   v_linked memory.linked_entry[] := array[]::memory.linked_entry[];
 begin
@@ -115,16 +115,14 @@ begin
     end if;
     if cardinality(v_ids) > 0 then
       v_corpus := memory.corpus_sizes(memory_types);
-      v_in_general := memory.asks_in_general(topic);
+      v_question := memory.read_question(topic, settings, as_of);
       v_weighed := memory.weigh_among(
         v_types, v_ids, v_words, v_embedding, v_depth, v_corpus, settings, as_of
       );
       v_candidates := v_candidates || array(
         select j
         from memory.judge_candidates(
-          v_weighed, memory.normalize_name(topic),
-          memory.read_period(topic, settings.time_zone, as_of), memory.asks_present(topic),
-          v_in_general,
+          v_weighed, v_question,
           greatest(cardinality(v_ids), (select sum(c.documents) from unnest(v_corpus) as c))
           ::bigint,
           min_relevance, settings

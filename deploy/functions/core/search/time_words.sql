@@ -35,14 +35,16 @@ begin
     asked as (
       select w.kind as question, w.word, w.parts
       from words as w
-      where w.kind in ('update', 'present')
+      where w.kind in ('update', 'present', 'ahead', 'events')
     ),
     phrases as (
       select
         a.question, a.parts,
         coalesce('(?<! (' || n.before || ') )', '')
         || replace(
-          regexp_replace(a.word, ' \.\.\.$', ' [a-z0-9]+'), ' ... ', '( [a-z0-9]+){0,6} '
+          regexp_replace(a.word, ' \.\.\.$', ' [a-z0-9]+'), ' ... ',
+          -- No end of a sentence, but the point of an ordinal: am 5. Dezember.
+          '( [a-z0-9]+| (?<=[0-9] )[.]){0,6} '
         )
         || coalesce('(?! (' || n.after || ') )', '') as pattern,
         split_part(' ... ' || regexp_replace(a.word, ' \.\.\.$', ''), ' ... ', -1) as fixed_part,
@@ -97,7 +99,7 @@ begin
            else regexp_replace('' '' || array_to_string(%3$s, '' '') || '' '', '' +'', '' '', ''g'')
              collate "C" ~ %6$L
          end',
-      case v_question.question when 'update' then 'tells_update' else 'asks_present' end,
+      case v_question.question when 'update' then 'tells_' else 'asks_' end || v_question.question,
       v_argument, v_words, v_question.keys, v_question.words, v_question.pattern,
       v_question.fixed_parts
     );
@@ -106,8 +108,8 @@ end;
 $$;
 
 comment on function memory.refresh_time_questions() is
-'Regenerates memory.tells_update and memory.asks_present from memory.time_words. Call it in each '
-'change that adds or removes words.';
+'Regenerates memory.tells_update, memory.asks_present, memory.asks_ahead and memory.asks_events '
+'from memory.time_words. Call it in each change that adds or removes words.';
 
 create or replace function memory.refresh_time_vocabulary()
   returns void
@@ -178,7 +180,7 @@ begin
     select
       split_part(w.folded, ' ', 1), '+', max(cardinality(string_to_array(w.folded, ' ')))::text
     from memory.time_words as w
-    where w.kind not in ('update', 'present') and w.folded ~ ' '
+    where w.kind not in ('update', 'present', 'ahead', 'events') and w.folded ~ ' '
     group by split_part(w.folded, ' ', 1)
   )
   select jsonb_object_agg(w.folded, w.readings) into v_vocabulary
@@ -222,6 +224,18 @@ comment on function memory.asks_present(text) is
 'present of memory.time_words, such as "currently" or "these days", as whole words in any case. '
 'False for NULL.';
 grant execute on function memory.asks_present
+to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
+comment on function memory.asks_ahead(text) is
+'Whether a question asks about what is to come: its first 1,000 characters contain a word of the '
+'kind ahead of memory.time_words, such as "what will" or "planned", as whole words in any case. '
+'False for NULL.';
+grant execute on function memory.asks_ahead
+to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
+comment on function memory.asks_events(text) is
+'Whether a question asks what there is at a time rather than about something: its first 1,000 '
+'characters contain a word of the kind events of memory.time_words, such as "happened" or '
+'"planned", as whole words in any case. False for NULL.';
+grant execute on function memory.asks_events
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 comment on function memory.may_name_time(text) is
 'Whether the first 1,000 characters of a text contain a word or number that a time expression may '

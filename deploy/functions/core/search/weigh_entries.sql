@@ -206,6 +206,77 @@ comment on function memory.weigh_among(
 'the live ones make up the corpus.';
 grant execute on function memory.weigh_among to memory_owner;
 
+create or replace function memory.weigh_timely(
+  candidates memory.fused_candidate[],
+  memory_types text[],
+  words memory.keyword_query,
+  embedding vector,
+  scope text,
+  depth integer,
+  min_confidence float8,
+  period tstzmultirange,
+  corpus memory.corpus_size[],
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns memory.fused_candidate[]
+  language plpgsql
+  stable
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_types text[];
+  v_ids uuid[];
+begin
+  select array_agg(t.memory_type), array_agg(t.id)
+  into v_types, v_ids
+  from (
+    (
+      select 'episode' as memory_type, e.id
+      from memory.episodes as e
+      where 'episode' = any (memory_types)
+        and e.tenant_id = settings.tenant_id
+        and e.created_at >= coalesce(lower(weigh_timely.period), '-infinity')
+        and e.created_at < coalesce(upper(weigh_timely.period), 'infinity')
+        and e.created_at <@ weigh_timely.period
+        and (e.expires_at is null or e.expires_at > as_of)
+        and memory.is_in_scope('episode', e.butler, weigh_timely.scope)
+      order by e.created_at desc, e.id
+      limit depth
+    )
+    union all
+    (
+      select 'fact', f.id
+      from memory.facts as f
+      where 'fact' = any (memory_types)
+        and f.tenant_id = settings.tenant_id
+        and f.planned_for is not null and f.validity = 'active'
+        and f.planned_for <@ weigh_timely.period
+        and memory.is_in_scope('fact', f.scope, weigh_timely.scope)
+        and f.confidence >= weigh_timely.min_confidence
+      order by f.planned_for, f.id
+      limit depth
+    )
+  ) as t
+  where not exists (
+    select from unnest(candidates) as c where c.memory_type = t.memory_type and c.id = t.id
+  );
+  return case
+    when v_ids is null then '{}'
+    else memory.weigh_among(v_types, v_ids, words, embedding, depth, corpus, settings, as_of)
+  end;
+end;
+$$;
+
+comment on function memory.weigh_timely(
+  memory.fused_candidate[], text[], memory.keyword_query, vector, text, integer, float8,
+  tstzmultirange, memory.corpus_size[], memory.settings, timestamptz
+) is
+'More candidates: the newest episodes of a period and the facts that are planned for it, the soonest '
+'first, up to depth each, weighed like the others.';
+grant execute on function memory.weigh_timely to memory_owner;
+
 create or replace function memory.list_aged(
   words memory.keyword_query,
   embedding vector,

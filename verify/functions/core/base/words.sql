@@ -4,5 +4,6 @@ begin;
 select
   'memory.fold_words(text)'::regprocedure,
   'memory.words_of(text)'::regprocedure,
+  'memory.asks_of_self(text)'::regprocedure,
   'memory.asks_in_general(text)'::regprocedure;
 rollback;
