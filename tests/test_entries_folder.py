@@ -477,3 +477,58 @@ def test_paths_from_the_memory_stay_within_the_folder(url: str, tmp_path: Path) 
     run(url, work)
     assert os.listdir(outside) == []
     assert sorted(os.listdir(tmp_path)) == ["in", "outside"]
+
+
+def test_a_file_that_is_renamed_and_edited_stays_its_entry(url: str, tmp_path: Path) -> None:
+    async def work(memory: Memory) -> None:
+        entry_id = await create(memory, "# Alpha\n\nabout sailing")
+        await sync(memory, tmp_path)
+        renamed = (tmp_path / f"{entry_id}.md").rename(tmp_path / "Sailing.md")
+        renamed.write_bytes(renamed.read_bytes().replace(b"sailing", b"sailing boats"))
+
+        reports = [await sync(memory, tmp_path) for _ in range(2)]
+
+        assert [report.problems for report in reports] == [[], []]
+        assert [dict(report.imported) for report in reports] == [{"updated": 1}, {}]
+        assert await content_of(memory, entry_id) == "# Alpha\n\nabout sailing boats"
+        assert sorted(tree(tmp_path)) == ["Sailing.md"]
+
+    run(url, work)
+
+
+def test_of_two_files_with_one_id_the_copy_is_left_alone(url: str, tmp_path: Path) -> None:
+    async def work(memory: Memory) -> None:
+        entry_id = await create(memory, "one")
+        await sync(memory, tmp_path)
+        original = tmp_path / f"{entry_id}.md"
+        copy = tmp_path / "Copy.md"
+        copy.write_bytes(original.read_bytes().replace(b"one", b"two"))
+
+        for _ in range(2):
+            report = await sync(memory, tmp_path)
+            [problem] = report.problems
+            assert (problem.path, problem.kind) == ("Copy.md", "rejected")
+            assert problem.reason.startswith(f"{entry_id}.md has the same id")
+            assert b"two" in copy.read_bytes()
+            assert await content_of(memory, entry_id) == "one"
+
+        original.unlink()
+        report = await sync(memory, tmp_path)
+        assert (report.problems, dict(report.imported)) == ([], {"updated": 1})
+        assert await content_of(memory, entry_id) == "two"
+        assert sorted(tree(tmp_path)) == ["Copy.md"]
+
+    run(url, work)
+
+
+def test_a_small_folder_that_lost_most_files_deletes_nothing(url: str, tmp_path: Path) -> None:
+    async def work(memory: Memory) -> None:
+        fill(tmp_path, {f"{number}.md": b"text %d" % number for number in range(6)})
+        await sync(memory, tmp_path)
+        for number in range(4):
+            (tmp_path / f"{number}.md").unlink()
+        with pytest.raises(InvalidArgumentError, match="4 of 6 files are gone"):
+            await sync(memory, tmp_path)
+        assert len(await memory.export_entries()) == 6
+
+    run(url, work)

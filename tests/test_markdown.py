@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pymem import InvalidArgumentError
-from pymem.entries.markdown import SOURCES, TYPES, parse, render
+from pymem.entries.markdown import SOURCES, TYPES, parse, read_front_matter, render
 from pymem.models import ExportedEntry
 
 NOON = datetime(2026, 2, 10, 12, tzinfo=UTC)
@@ -228,6 +228,26 @@ def test_no_yaml_takes_long_or_runs(body: str) -> None:
     except InvalidArgumentError as error:
         assert "front matter" in error.message
     assert perf_counter() - began < 2
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "aliases:\n- Ada L.\ntags:\n- person\nbirthday: 1990-12-10\n",
+        "tags: &t [a, b]\naliases: *t\nbirthday: 1990-12-10\n",
+        "tags: [a]\naliases: [Ada L.]\nbirthday: 1990-12-10\n...\n",
+        "{tags: [a], aliases: [Ada L.], birthday: 1990-12-10}\n",
+    ],
+    ids=["block list", "anchor", "end of the document", "flow"],
+)
+def test_no_change_drops_the_keys_of_others(body: str) -> None:
+    data = f"---\n{body}---\n\n# Ada\n".encode()
+    for changes in ({"tags": []}, {"tags": ["x"]}, {"category": "people", "importance": 9.0}):
+        values, content = read_front_matter(render(entry_of(data, **changes)))
+
+        assert (values["birthday"], content) == ("1990-12-10", "# Ada\n")
+        assert "aliases" in values
+        assert "id" not in values
 
 
 def test_content_that_looks_like_front_matter_stays_content() -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field, fields, replace
@@ -29,6 +31,7 @@ BATCH_BYTES = 16 << 20
 DELETED = "deleted"
 """The folder of the files of deleted entries."""
 STATE = PurePosixPath(".pymem/sync.json")
+_CLAIM = re.compile(rb"^id:[ \t]*[\"']?(mem-[0-9-]+)[\"']?[ \t]*(?:#.*)?\r?$", re.M)
 
 _SAID = ("confidence", "updated_at", "access_count", "last_accessed")
 """What changes of an entry by itself, or with every edit."""
@@ -185,6 +188,8 @@ class _Run:
         self._as_of = as_of
         self._report = FolderReport()
         self._files: dict[str, str] = {}  # digest of each file
+        self._claims: dict[str, str] = {}  # id that each file names
+        self._copies: set[str] = set()  # files that name the id of another one
         self._known: dict[str, Known] = {}
         self._left_alone: set[str] = set()  # ids of conflicts
         self._is_saved = True
@@ -211,6 +216,7 @@ class _Run:
                 data = self._read(name)
                 if data is not None:
                     self._files[name] = _digest(data)
+                    self._claim(name, data)
         except OSError as error:
             raise _no_access(error) from error
 
@@ -218,12 +224,15 @@ class _Run:
         """Refuse to go on if most files are gone, as on a disk that is not mounted."""
         live = [name for name, known in self._known.items() if known.entry_id and not known.deleted]
         digests = set(self._files.values())
+        claimed = set(self._claims.values())
         gone = [
             name
             for name in live
-            if name not in self._files and self._known[name].digest not in digests
+            if name not in self._files
+            and self._known[name].digest not in digests
+            and self._known[name].entry_id not in claimed
         ]
-        if len(gone) > max(10, len(live) // 2):
+        if len(gone) > max(2, len(live) // 2):
             raise InvalidArgumentError(
                 f"{len(gone)} of {len(live)} files are gone from {self._folder}",
                 hint="Bring them back, or pass --allow-deletions to delete their entries.",
@@ -238,7 +247,8 @@ class _Run:
             return {name: Known(**known) for name, known in state["files"].items()}
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise InvalidArgumentError(
-                f"{path} is damaged: {error}", hint="Remove it; ids in the files will do."
+                f"{path} is damaged: {error}",
+                hint="Restore it. Without it, files that name no id become new entries.",
             ) from error
 
     def _save(self) -> None:
@@ -269,6 +279,14 @@ class _Run:
             self._problem(name, None, "rejected", f"it cannot be read: {error.strerror}")
             return None
 
+    def _claim(self, name: str, data: bytes) -> None:
+        """Note which id the front matter of a file names, without parsing all of it."""
+        end = data.find(b"\n---", 3)
+        if end > 0 and data.removeprefix(BOM_UTF8).startswith(b"---"):
+            found = _CLAIM.search(data, 0, end)
+            if found is not None:
+                self._claims[name] = found[1].decode()
+
     def _problem(
         self, name: str, entry_id: str | None, kind: Literal["conflict", "rejected"], reason: str
     ) -> None:
@@ -285,7 +303,7 @@ class _Run:
         same = await self._unchanged_files() if one_way else set()
         # The keys are kept first: after an interruption they find what has been stored.
         for name in self._files:
-            if name not in self._known and not _is_tombstone(name):
+            if name not in self._known and not _is_tombstone(name) and name not in self._copies:
                 self._know(name, Known(key=uuid4().hex))
         self._save()
         again: list[tuple[str, dict[str, Any]]] = []
@@ -307,6 +325,21 @@ class _Run:
                 old = gone.pop(digest)
                 self._know(name, self._known[old])
                 self._know(old, None)
+        # What was renamed and edited is told by its id; of several files with one id, one has it.
+        owners = {known.entry_id: name for name, known in self._known.items() if known.entry_id}
+        for name in self._files:
+            claimed = self._claims.get(name)
+            if claimed is None or self._known.get(name, Known()).entry_id or _is_tombstone(name):
+                continue
+            owner = owners.setdefault(claimed, name)
+            if owner != name and owner not in self._files:
+                self._know(name, self._known[owner])
+                self._know(owner, None)
+                owners[claimed] = name
+            elif owner != name and not _is_tombstone(owner):
+                self._copies.add(name)
+                reason = f"{owner} has the same id; remove it here, and this is an entry of its own"
+                self._problem(name, None, "rejected", reason)
 
     async def _unchanged_files(self) -> set[str]:
         same: set[str] = set()
@@ -334,7 +367,7 @@ class _Run:
                 or known.digest != digest
                 or known.deleted != _is_tombstone(name)
             )
-            if name in same or (not one_way and not is_changed):
+            if name in same or name in self._copies or (not one_way and not is_changed):
                 continue
             if _is_tombstone(name):
                 if known is None or not known.deleted:

@@ -516,6 +516,8 @@ def _edited_body(
             text = f"{line}{' ' * node.start_mark.column}".join(
                 f"- {_quote(item)}" for item in value
             )
+        elif isinstance(node, SequenceNode) and not node.flow_style:
+            start, text = body.index(":", key.end_mark.index) + 1, f" {text}"
         elif isinstance(node, ScalarNode) and node.style in ("|", ">"):
             text += line
         elif start == end:
@@ -532,8 +534,25 @@ def _edited_body(
         edited += line if edited and not edited.endswith("\n") else ""
         edited += "".join(f"{name}: {text}{line}" for name, text in added.items())
     if not _says(edited, nodes, changes):
+        # Anchors, or an end of the document: comments are lost, keys are not.
+        edited = _written_anew(nodes, changes).replace("\n", line)
+    if not _says(edited, nodes, changes):
         raise _refusal("its front matter cannot be edited", "Simplify it.")
     return edited
+
+
+def _written_anew(nodes: dict[str, tuple[Node, Node]], changes: dict[str, Any]) -> str:
+    values = {
+        name: (ScalarNode("tag:yaml.org,2002:str", name), node) for name, (_, node) in nodes.items()
+    }
+    for name, value in changes.items():
+        text = "null" if value is None else _written(value)
+        values[name] = (
+            ScalarNode("tag:yaml.org,2002:str", name),
+            yaml.compose(text, Loader=_LOADER),
+        )
+    mapping = MappingNode("tag:yaml.org,2002:map", list(values.values()), flow_style=False)
+    return str(yaml.serialize(mapping, allow_unicode=True, width=1 << 20))
 
 
 def _is_flow(body: str) -> bool:
