@@ -237,11 +237,11 @@ select results_eq(
        ('episode', 'both', 0.500000, w.beside_meaning, 1 - (1 - 0.5 / 2) * (1 - 0.95 * w.beside_meaning)),
        ('episode', 'meaning', 0.500000, null, 0.5 / 2),
        ('episode', 'words', null, w.alone, w.alone),
-       ('fact', 'both', 0.500000, w.beside_meaning, 1 - (1 - 0.8 / 2) * (1 - 0.2 * w.beside_meaning)),
+       ('fact', 'both', 0.500000, w.beside_meaning, 1 - (1 - 0.8 / 2) * (1 - power(0.2, 1 - w.beside_meaning / 2) * w.beside_meaning)),
        ('fact', 'meaning', 0.500000, null, 0.8 / 2),
        ('fact', 'words', null, w.alone, w.alone)
      ) as v (memory_type, name, meaning, words, relevance) $$,
-  'meaning and words combine as a weighted noisy or; words alone use the whole scale'
+  'meaning and words combine as a noisy or, in which words weigh more as both fit; words alone use the whole scale'
 );
 select results_eq(
   $$ select * from memory_test.weighed(null) $$,

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(165);
+select plan(167);
 
 -- effective_confidence
 
@@ -152,8 +152,10 @@ from (values
     'meaning alone counts at most its weight'
   ),
   (2, 0, 1, 0.8, 0.3, 0.3, 'words count at most their weight next to a vector'),
-  (3, 1, 1, 0.8, 0.3, 0.86, 'words reduce the doubt that meaning leaves'),
-  (4, 0.5, 0.5, 0.8, 0.3, 0.49, 'half of meaning and words is 1 - 0.6 * 0.85'),
+  (3, 1, 1, 0.8, 0.3, 1, 'meaning and words that both fit entirely leave no doubt'),
+  (4, 0.5, 0.5, 0.8, 0.3, 1 - 0.6 * (1 - power(0.3, 0.75) * 0.5), 'words weigh more as meaning fits, too'),
+  (5, 0.5, 0.5, 0.5, 0.95, 1 - 0.75 * (1 - 0.95 * 0.5), 'words that weigh more than meaning keep their weight'),
+  (6, 1, 1, 0.8, 0, 0.8, 'words without a weight count nothing'),
   (5, 0.5, 0.5, 0.55, 0.95, 0.619375, 'the weights of episodes apply'),
   (6, null, 0.5, 0.8, 0.3, 0.5, 'without a meaning words use the whole scale'),
   (7, null, 1, 0.8, 0.3, 1, 'without a meaning words count at most 1'),
@@ -166,9 +168,9 @@ select is_empty(
   $$ select 1
      from generate_series(0, 10) as m, generate_series(0, 10) as w
      cross join lateral (select memory.weigh_evidence(m / 10.0, w / 10.0, 0.8, 0.3) as evidence) as e
-     where e.evidence < greatest(0.8 * m / 10, 0.3 * w / 10) - 1e-12
-       or e.evidence > 0.8 * m / 10 + 0.3 * w / 10 + 1e-12 $$,
-  'combined evidence is at least the better part and at most the sum'
+     where e.evidence < 1 - (1 - 0.08 * m) * (1 - 0.03 * w) - 1e-12
+       or e.evidence > 1 - (1 - 0.08 * m) * (1 - 0.1 * w) + 1e-12 $$,
+  'combined evidence is at least a noisy or of both by their weights, and at most with the full weight of words'
 );
 
 -- required_evidence, required_relevance

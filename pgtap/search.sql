@@ -1170,9 +1170,9 @@ select results_eq(
   $$ select v.scope, round(v.meaning, 6), round(v.words, 6), round(v.relevance, 6)
      from (values
        ('words', null, 0.6 / 0.68, 0.6 / 0.68),
-       ('near', 1, (1.0 / 3 - 0.08) / 0.6, 1 - 0.2 * (1 - 0.2 * (1.0 / 3 - 0.08) / 0.6)),
+       ('near', 1, (1.0 / 3 - 0.08) / 0.6, 1 - 0.2 * (1 - power(0.2, 1 - (1.0 / 3 - 0.08) / 0.6) * (1.0 / 3 - 0.08) / 0.6)),
        ('meaning', 0.45 / 0.7, null, 0.8 * 0.45 / 0.7),
-       ('far', 0.05 / 0.7, 0.7, 1 - (1 - 0.8 * 0.05 / 0.7) * (1 - 0.2 * 0.7))
+       ('far', 0.05 / 0.7, 0.7, 1 - (1 - 0.8 * 0.05 / 0.7) * (1 - power(0.2, 0.95) * 0.7))
      ) as v (scope, meaning, words, relevance) $$,
   'mode hybrid weighs meaning and words, and words alone for memories without a vector'
 );

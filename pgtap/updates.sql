@@ -144,7 +144,7 @@ select is(memory_test.answer(), 'Rome, Oslo', 'a fact that reports no news keeps
 select memory_test.another_memory('far') \g /dev/null
 select memory.configure('{"meaning_weight": 1}') \g /dev/null
 select memory_test.tell('home', 'Rome', memory_test.beside(0.95, 0.6, 3), '2026-01-01Z') \g /dev/null
-select memory_test.tell('city', 'Oslo from now on', memory_test.near(0.4), '2026-01-02Z') \g /dev/null
+select memory_test.tell('city', 'Oslo from now on', memory_test.near(0.35), '2026-01-02Z') \g /dev/null
 select is(
   memory_test.answer(), 'Rome, Oslo from now on', 'news that fits far worse keeps its place'
 );

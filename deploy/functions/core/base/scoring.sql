@@ -200,13 +200,21 @@ create or replace function memory.weigh_evidence(
   parallel safe
   return case
     when meaning is null then coalesce(words, 0)
-    else 1 - (1 - meaning_weight * meaning) * (1 - words_weight * coalesce(words, 0))
+    when words is null then meaning_weight * meaning
+    else 1 - (1 - meaning_weight * meaning) * (
+      1 - words * case
+        when words_weight between 1e-9 and meaning_weight
+        then power(words_weight, 1 - meaning * words)
+        else words_weight
+      end
+    )
   end;
 
 comment on function memory.weigh_evidence(float8, float8, float8, float8) is
 'How well a memory matches by meaning and words together: a noisy or, in which either one adds to '
-'the other, up to its weight. If meaning is NULL, words alone count; if words is NULL, no word '
-'matches. All of 0..1.';
+'the other, up to its weight. Words that weigh less than meaning weigh the more, the better both '
+'fit: up to 1, if both fit entirely. If meaning is NULL, words alone count; if words is NULL, no '
+'word matches. All of 0..1.';
 grant execute on function memory.weigh_evidence to memory_search;
 
 create or replace function memory.candidate_depth(max_results integer)

@@ -858,7 +858,7 @@ begin
     join scored as o
       on n.memory_type = 'fact' and o.memory_type = 'fact' and o.held_from < n.held_from
       and n.planned_for is null
-      and o.score > n.score and o.relevance <= n.relevance + 0.4
+      and o.score > n.score and o.relevance <= n.relevance + 0.5
     cross join lateral (select n.embedding <=> o.embedding as distance) as d
     where v_updates_first
       and coalesce(d.distance <= 0.5, lower(n.subject) = lower(o.subject))
