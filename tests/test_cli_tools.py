@@ -113,6 +113,9 @@ def test_who_stores_what_is_history_at_once_is_told_so(pymem: Run) -> None:  # n
 
     assert "hint" not in today.stderr + later.stderr
     assert earlier.stderr.startswith("hint: It is history")
+    off = pymem("store", "fact", "Ada", "lives in", "Rome, she will not move")
+    assert "There is a plan under these names, from 2999-01-01: Bari" in off.stderr
+    assert f"pymem forget fact {later.stdout.strip()}" in off.stderr
 
 
 def test_arguments_that_only_agents_had_are_options(pymem: Run, database: Database) -> None:  # noqa: F811

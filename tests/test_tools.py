@@ -187,7 +187,17 @@ async def test_an_agent_hears_that_a_fact_of_the_past_is_history_and_what_is_pla
             fact | {"content": "Lisbon", "valid_from": "2099-01-01T00:00:00Z"},
         )
         found, _ = await answer_call(memory, "memory_recall", {"topic": "where Ada lives"})
+        off, _ = await answer_call(
+            memory, "memory_store_fact", fact | {"content": "Rome, and she will not move"}
+        )
+        elsewhere, _ = await answer_call(
+            memory, "memory_store_fact", fact | {"content": "Oslo", "scope": "work"}
+        )
 
+    assert off["planned"] == [
+        {"id": plan["id"], "content": "Lisbon", "planned_for": "2099-01-01T00:00:00+00:00"}
+    ]
+    assert not any("planned" in each for each in (now, past, plan, elsewhere))
     assert past["state"] == "superseded"
     assert not {"state", "superseded"} & set(plan)
     assert [(each["id"], each["planned_for"]) for each in found["results"]] == [

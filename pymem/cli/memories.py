@@ -21,6 +21,7 @@ from pymem.cli.tool_commands import ToolCommand, Values, add_commands, ids_of, o
 from pymem.memory import Memory
 from pymem.models import EntityType, MarkedRule, QueriedMemory, RecordedType, to_json
 from pymem.tools.entries import retrieval_answer
+from pymem.tools.writing import plans_beside
 
 
 @main.group()
@@ -43,6 +44,15 @@ def entity() -> None:
 
 async def _store_fact(memory: Memory, *key: str, **values: Any) -> UUID:
     stored = await memory.store_fact(*key, **values)
+    subject, predicate, *_ = key
+    scope = values.get("scope") or "global"
+    for begins, plan in await plans_beside(memory, stored, subject, predicate, scope):
+        click.echo(
+            f"hint: There is a plan under these names, from {begins:%Y-%m-%d}: "
+            f"{plan.content[:60]}\n"
+            f"hint: If it is off or has moved: pymem forget fact {plan.id}",
+            err=True,
+        )
     if values.keys() & {"valid_from", "valid_to"}:
         versions = await memory.fact_history(stored)
         if any(one.id == stored and one.lifecycle_state == "superseded" for one in versions):

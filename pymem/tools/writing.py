@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any, Literal
+from uuid import UUID
 
 from pydantic import Field
 
 from pymem.memory import Memory
-from pymem.models import SourceClass
+from pymem.models import ListedMemory, SourceClass
 from pymem.tools.arguments import (
     Butler,
     Confidence,
@@ -61,6 +63,21 @@ async def _store_episode(memory: Memory, arguments: _StoreEpisode) -> dict[str, 
     return {"memory_type": "episode", "id": str(stored)}
 
 
+async def plans_beside(
+    memory: Memory, fact_id: UUID, subject: str, predicate: str, scope: str
+) -> list[tuple[datetime, ListedMemory]]:
+    """Return what is planned under the key of a fact, apart from itself, the soonest first."""
+    listed = await memory.list_memories(
+        types=["fact"], subject=subject, predicate=predicate, states=["active"], scope="*"
+    )
+    planned = [
+        (one.planned_for, one)
+        for one in listed
+        if one.planned_for is not None and one.id != fact_id and one.scope == scope.strip()
+    ]
+    return sorted(planned, key=lambda plan: (plan[0], plan[1].id))
+
+
 class _StoreFact(Arguments):
     subject: Name = Field(
         description="Who or what it is about, such as 'user'; always use the same name."
@@ -112,7 +129,9 @@ class _StoreFact(Arguments):
     "(memory_store_rule).",
     answer="the id of the new fact: memory_type, id; superseded (id and content) if it replaces a "
     "fact: if that one was about something else, store both again under names that differ; state "
-    "superseded if it is history at once: it has ended, or what is known holds since a later time.",
+    "superseded if it is history at once: it has ended, or what is known holds since a later time; "
+    "planned (id, content, planned_for) if a plan under the same subject and predicate will "
+    "replace it: forget that one if it is off.",
     example={
         "subject": "user",
         "predicate": "favorite_tea",
@@ -142,6 +161,14 @@ async def _store_fact(memory: Memory, arguments: _StoreFact) -> dict[str, Any]:
         idempotency_key=arguments.call_key,
     )
     answer: dict[str, Any] = {"memory_type": "fact", "id": str(stored)}
+    planned = await plans_beside(
+        memory, stored, arguments.subject, arguments.predicate, arguments.scope
+    )
+    if planned:
+        answer["planned"] = [
+            {"id": str(plan.id), "content": plan.content, "planned_for": begins.isoformat()}
+            for begins, plan in planned
+        ]
     versions = await memory.fact_history(stored)
     superseded = {version.supersedes_id for version in versions if version.id == stored}
     for version in versions:

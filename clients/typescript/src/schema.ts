@@ -133,7 +133,9 @@ export interface MemoryStoreFactArguments {
 /**
  * the id of the new fact: memory_type, id; superseded (id and content) if it replaces a fact: if
  * that one was about something else, store both again under names that differ; state superseded if
- * it is history at once: it has ended, or what is known holds since a later time.
+ * it is history at once: it has ended, or what is known holds since a later time; planned (id,
+ * content, planned_for) if a plan under the same subject and predicate will replace it: forget
+ * that one if it is off.
  */
 export interface MemoryStoreFactAnswer {
   /** That of the request_context. */
