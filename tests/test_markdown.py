@@ -242,6 +242,7 @@ def test_no_yaml_takes_long_or_runs(body: str) -> None:
 )
 def test_no_change_drops_the_keys_of_others(body: str) -> None:
     data = f"---\n{body}---\n\n# Ada\n".encode()
+    changes: dict[str, Any]
     for changes in ({"tags": []}, {"tags": ["x"]}, {"category": "people", "importance": 9.0}):
         values, content = read_front_matter(render(entry_of(data, **changes)))
 
