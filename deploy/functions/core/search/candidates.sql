@@ -580,7 +580,7 @@ begin atomic
             from memory.entities as e
             where e.tenant_id = (settings).tenant_id and e.id = m.entity_id
           ) as n (name)
-          where position(nullif(memory.normalize_name(n.name), '  ') in (question).names) > 0
+          where strpos((question).names, nullif(memory.normalize_name(n.name), '  ')) > 0
         ) as is_named
         from (values (1)) as one (row)
         offset 0 -- looks for names only once

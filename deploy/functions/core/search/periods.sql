@@ -862,7 +862,8 @@ comment on function memory.read_period(text, text, timestamptz) is
 'The times that the first 1,000 characters of a text name, such as "last week" or "on May 3", as '
 'understood at as_of in a time zone (an IANA name): half-open ranges from midnight to midnight; '
 'NULL if there are none. A time without a year, such as May or Monday, means the last one that has '
-'begun, or, if the text asks about what is to come (memory.asks_ahead), the next one. Errors: PM002 invalid time zone or as_of; none for any text.';
+'begun, or, if the text asks about what is to come (memory.asks_ahead), the next one. '
+'Errors: PM002 invalid time zone or as_of; none for any text.';
 grant execute on function memory.read_period
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 

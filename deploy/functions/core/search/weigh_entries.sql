@@ -273,8 +273,8 @@ comment on function memory.weigh_timely(
   memory.fused_candidate[], text[], memory.keyword_query, vector, text, integer, float8,
   tstzmultirange, memory.corpus_size[], memory.settings, timestamptz
 ) is
-'More candidates: the newest episodes of a period and the facts that are planned for it, the soonest '
-'first, up to depth each, weighed like the others.';
+'More candidates: the newest episodes of a period and the facts that are planned for it, the '
+'soonest first, up to depth each, weighed like the others.';
 grant execute on function memory.weigh_timely to memory_owner;
 
 create or replace function memory.list_aged(
