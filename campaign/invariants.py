@@ -188,8 +188,12 @@ STATEMENTS = {
       where request_id is not null
       group by 1
       having count(distinct tenant_id) > 1
-        -- Only a sweep over all tenants writes events of several, and only of these types.
-        and bool_or(event_type !~ '^(fact|rule)_(fading|expired|recovered|retracted)$')""",
+        -- Only a sweep over all tenants writes events of several, and only of these types: what
+        -- fades, and what a plan that begins takes the place of.
+        and bool_or(
+          event_type !~ '^((fact|rule)_(fading|expired|recovered|retracted)'
+            '|fact_(superseded|updated|confirmed)|link_created)$'
+        )""",
     "no transaction is left open": """
       select pid, state from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid() and state like 'idle in%'
@@ -238,6 +242,7 @@ def check(
         problems += [f"not so: {name}: {row}" for row in found]
     if calls:
         problems += _references(connection, calls)
+        problems += find_strays(connection, calls)
     problems += _foreign_texts(connection)
     problems += [
         f"{call.request_id} {call.function} told {call.tenant} of {word}"
@@ -248,6 +253,17 @@ def check(
         connection.execute("select set_config('memory.tenant_id', %s, false)", (tenant,))
         problems += [f"{tenant}: {each}" for each in _of_tenant(connection, tenant, calls, chance)]
     return problems
+
+
+def find_strays(connection: Connection, calls: dict[str, Call]) -> Iterator[str]:
+    """Yield the requests that wrote events of several tenants, and had no reason to."""
+    for (request_id,) in connection.execute(
+        "select request_id from memory.memory_events where request_id is not null "
+        "group by 1 having count(distinct tenant_id) > 1 order by 1"
+    ):
+        call = calls.get(request_id)
+        if call is not None and call.function != "run_decay_sweep_all_tenants":
+            yield f"{request_id} {call.function} wrote events of several tenants"
 
 
 def _of_tenant(

@@ -196,6 +196,32 @@ def test_an_invariant_that_is_broken_is_noticed(
     assert connection.execute(statement).fetchall() != []
 
 
+def test_only_a_sweep_over_all_tenants_may_write_events_of_several(
+    connection: psycopg.Connection[Any],
+) -> None:
+    for tenant in "ab":
+        connection.execute("select set_config('memory.tenant_id', %s, false)", (tenant,))
+        connection.execute(
+            "select memory.store_fact('Ada', 'lives in', 'Rome', as_of => now() - '2 days'::interval)"
+        )
+        # Begins with the sweep, and takes the place of the other one.
+        connection.execute(
+            "select memory.store_fact('Ada', 'lives in', 'Oslo', valid_from => now() - '1 day'::interval,"
+            " as_of => now() - '2 days'::interval)"
+        )
+    with connection.transaction():
+        connection.execute("select memory.set_request(request_id => 'r.1')")
+        connection.execute("select memory.run_decay_sweep_all_tenants()")
+
+    statement = invariants.STATEMENTS["events of a request are of one tenant"].encode()
+    assert connection.execute(statement).fetchall() == []
+    sweep, recall = (
+        Call("r.1", "a", function, {}) for function in ("run_decay_sweep_all_tenants", "recall")
+    )
+    assert list(invariants.find_strays(connection, {"r.1": sweep})) == []
+    assert len(list(invariants.find_strays(connection, {"r.1": recall}))) == 1
+
+
 def test_what_a_client_wrote_down_before_it_was_killed_is_read(
     tmp_path: Any,
 ) -> None:
