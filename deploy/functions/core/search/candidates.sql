@@ -668,7 +668,6 @@ declare
   v_corpus memory.corpus_size[];
   v_candidates memory.fused_candidate[];
   v_question memory.question;
-  v_timely uuid[];
   v_documents bigint;
 begin
   if mode <> 'semantic' then

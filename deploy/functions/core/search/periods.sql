@@ -874,7 +874,7 @@ create or replace function memory.read_question(
 )
   returns memory.question
   language plpgsql
-  stable
+  immutable
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
