@@ -242,7 +242,7 @@ begin
         and e.created_at <@ weigh_timely.period
         and (e.expires_at is null or e.expires_at > as_of)
         and memory.is_in_scope('episode', e.butler, weigh_timely.scope)
-      order by e.created_at desc, e.id
+      order by e.created_at desc, e.id desc -- as the index has them
       limit depth
     )
     union all
