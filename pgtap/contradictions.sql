@@ -165,11 +165,11 @@ select results_eq(
   'of two active facts with nearly the same key the newer is paired with the older'
 );
 select memory_test.a_fact('user', 'favoriteColor', 'red', as_of => '2026-01-04Z') \g /dev/null
-select memory_test.a_fact('user', 'favorite color', 'grey', as_of => '2026-01-03Z') \g /dev/null
+select memory_test.a_fact('user', 'favorite - color', 'grey', as_of => '2026-01-03Z') \g /dev/null
 select results_eq(
   $$ select memory_test.pairs() $$,
   $$ values
-     ('near_duplicate: [user] [favoriteColor]: red | [user] [favorite color]: grey'),
+     ('near_duplicate: [user] [favoriteColor]: red | [user] [favorite - color]: grey'),
      ('near_duplicate: [user] [favoriteColor]: red | [User] [Favorite-Color]: blue'),
      ('near_duplicate: [user] [favoriteColor]: red | [user] [favorite_color]: green') $$,
   'of several near duplicates the newest is paired with each of the others'
@@ -242,12 +242,12 @@ select is_empty(
   'facts about different entities or in different scopes are not near duplicates'
 );
 select memory_test.a_fact(
-  'Countess', 'Born in', 'London', entity_id => '00000000-0000-0000-0000-000000000001',
+  'Countess', 'Born-in', 'London', entity_id => '00000000-0000-0000-0000-000000000001',
   as_of => '2026-01-01Z'
 ) \g /dev/null
 select results_eq(
   $$ select memory_test.pairs() $$,
-  $$ values ('near_duplicate: [Ada] [born_in]: x | [Countess] [Born in]: London') $$,
+  $$ values ('near_duplicate: [Ada] [born_in]: x | [Countess] [Born-in]: London') $$,
   'facts about one entity are near duplicates, whatever subject they name'
 );
 select memory_test.a_fact('ada', 'BornIn', 'Rome', 'home', as_of => '2026-01-02Z') \g /dev/null
@@ -259,7 +259,7 @@ select results_eq(
   $$ select p from memory_test.pairs('home') as p order by p collate "C" $$,
   $$ values
      ('near_duplicate: [Ada] [Born-In]: x | [ada] [BornIn]: Rome'),
-     ('near_duplicate: [Ada] [born_in]: x | [Countess] [Born in]: London') $$,
+     ('near_duplicate: [Ada] [born_in]: x | [Countess] [Born-in]: London') $$,
   'a scope shows its own and the global near duplicates'
 );
 

@@ -189,10 +189,10 @@ select is(
   (select count(*) from memory.facts as f where f.subject = 'user' and f.validity = 'active'), 3::bigint,
   'a fact with another predicate supersedes nothing'
 );
-select memory.store_fact(E' user\t', E'favorite\n_color', 'x') as odd_id \gset
+select memory.store_fact(E' user\t', E'liked\n_color', 'x') as odd_id \gset
 select is(
   (select f.subject || '/' || f.predicate from memory.facts as f where f.id = :'odd_id'),
-  'user/favorite _color',
+  'user/liked _color',
   'whitespace in subject and predicate is collapsed'
 );
 select memory.forget_memory('fact', :'seven_id');

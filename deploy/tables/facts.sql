@@ -11,7 +11,7 @@ create table memory.facts (
   predicate text not null check (octet_length(predicate) <@ int4range '[1,512]'),
   content text not null check (octet_length(content) <@ int4range '[1,1048576]'),
   subject_key text collate "C" generated always as (memory.spelling_key(subject)) stored,
-  predicate_key text collate "C" generated always as (memory.spelling_key(predicate)) stored,
+  predicate_key text collate "C" generated always as (memory.predicate_key(predicate)) stored,
   embedding public.vector(384),
   embedding_version_id uuid,
   text_search_config text not null default 'english',
@@ -191,7 +191,7 @@ comment on column memory.facts.predicate is 'Which property or relation.';
 comment on column memory.facts.subject_key is
 'subject in the form in which it is part of the key (memory.spelling_key).';
 comment on column memory.facts.predicate_key is
-'predicate in the form in which it is part of the key (memory.spelling_key).';
+'predicate in the form in which it is part of the key (memory.predicate_key).';
 comment on column memory.facts.content is
 'What is known, at most 1 MiB. Never changes: a correction is a new fact that supersedes it.';
 comment on column memory.facts.embedding is

@@ -3183,10 +3183,10 @@ class SyncMemory(Blocking):
         """Stores what is known and returns its id.
 
         An active fact of the same key, (scope, subject, predicate) or (entity_id, scope,
-        predicate), is superseded and linked in the same transaction; case, whitespace and Unicode
-        forms do not matter in subject and predicate. permanence sets how fast it decays: permanent,
-        stable, standard, volatile, ephemeral. Storing again with the same idempotency_key returns
-        the first id. Concurrent stores of one key wait for each other.
+        predicate), is superseded and linked in the same transaction; case, whitespace, Unicode
+        forms and a predicate's underscores do not matter. permanence sets how fast it decays:
+        permanent, stable, standard, volatile, ephemeral. Storing again with the same
+        idempotency_key returns the first id. Concurrent stores of one key wait for each other.
 
         Errors: PM002 invalid argument, PM001 unknown entity or source episode, PM003 entity merged
         away, PM004 key used for another fact.

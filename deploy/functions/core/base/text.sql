@@ -80,9 +80,31 @@ end;
 $$;
 
 comment on function memory.spelling_key(text) is
-'The form in which a subject or predicate, of at most 512 bytes, is part of the key of a fact: in '
-'lower case, with whitespace collapsed and in Unicode''s normal form NFKC, so that neither the '
-'width of letters nor how accents are composed matters.';
+'The form in which a subject, of at most 512 bytes, is part of the key of a fact: in lower case, '
+'with whitespace collapsed and in Unicode''s normal form NFKC, so that neither the width of letters '
+'nor how accents are composed matters.';
+
+create or replace function memory.predicate_key(predicate text)
+  returns text
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_key text := memory.spelling_key(predicate);
+begin
+  -- Of most predicates, that is all.
+  if strpos(v_key, '_') = 0 then
+    return v_key;
+  end if;
+  return memory.collapse_whitespace(translate(v_key, '_', ' '));
+end;
+$$;
+
+comment on function memory.predicate_key(text) is
+'The form in which a predicate, of at most 512 bytes, is part of the key of a fact: as '
+'memory.spelling_key, with a space for each underscore. lives_in and "Lives in" are one key.';
 
 -- Stops at the first visible character, however long the text is.
 create or replace function memory.is_blank(content text)

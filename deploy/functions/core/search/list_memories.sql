@@ -126,7 +126,7 @@ begin
   );
   v_filter.tags := read_filter.tags;
   v_filter.subject_key := memory.spelling_key(memory.collapse_whitespace(subject));
-  v_filter.predicate_key := memory.spelling_key(memory.collapse_whitespace(predicate));
+  v_filter.predicate_key := memory.predicate_key(memory.collapse_whitespace(predicate));
   v_filter.entity_id := read_filter.entity_id;
   v_filter.butler := butler;
   v_filter.session_id := read_filter.session_id;

@@ -104,7 +104,7 @@ begin
   with plans as materialized (
     select
       p.planned_for, p.scope, p.entity_id, memory.spelling_key(p.subject) as subject_key,
-      memory.spelling_key(p.predicate) as predicate_key
+      memory.predicate_key(p.predicate) as predicate_key
     from memory.memories_at(settings.tenant_id, '{fact}', coalesce(known_at, 'infinity')) as p
     where valid_at is not null and p.planned_for is not null
       and p.lifecycle_state in ('active', 'fading')
@@ -155,7 +155,7 @@ begin
           and not exists (
             select from plans as p
             where p.planned_for > m.valid_from and p.planned_for <= valid_at
-              and p.scope = m.scope and p.predicate_key = memory.spelling_key(m.predicate)
+              and p.scope = m.scope and p.predicate_key = memory.predicate_key(m.predicate)
               and case
                 when p.entity_id is null
                 then m.entity_id is null and p.subject_key = memory.spelling_key(m.subject)
@@ -320,7 +320,7 @@ begin
         settings.weight_recency, settings.weight_confidence,
         case when v_specified then 1 else settings.relevance_sharpness end
       ) as score,
-      memory.spelling_key(k.predicate) as predicate_key,
+      memory.predicate_key(k.predicate) as predicate_key,
       coalesce(k.entity_id::text, memory.spelling_key(k.subject)) as anchor
     from shortlist as s
     join known as k on k.memory_type = s.memory_type and k.id = s.id

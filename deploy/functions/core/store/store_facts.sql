@@ -152,7 +152,8 @@ as $$
   select min(f.valid_from)
   from memory.facts as f
   where f.tenant_id = next_start.tenant_id and f.scope = next_start.scope
-    and f.predicate_key = memory.spelling_key(next_start.predicate) and f.validity in ('active', 'superseded')
+    and f.predicate_key = memory.predicate_key(next_start.predicate)
+    and f.validity in ('active', 'superseded')
     and (
       f.entity_id = next_start.entity_id
       or next_start.entity_id is null and f.entity_id is null
@@ -187,7 +188,7 @@ as $$
       select min(u.start) as start from unnest(starts) as u (start) where u.start >= f.valid_from
     ) as s
     where f.tenant_id = end_earlier.tenant_id and f.scope = end_earlier.scope
-      and f.predicate_key = memory.spelling_key(end_earlier.predicate)
+      and f.predicate_key = memory.predicate_key(end_earlier.predicate)
       and f.validity = 'superseded'
       and (
         f.entity_id = end_earlier.entity_id
@@ -242,7 +243,7 @@ declare
   v_subject text := memory.collapse_whitespace(store_fact.subject);
   v_predicate text := memory.collapse_whitespace(store_fact.predicate);
   v_subject_key text := memory.spelling_key(v_subject);
-  v_predicate_key text := memory.spelling_key(v_predicate);
+  v_predicate_key text := memory.predicate_key(v_predicate);
   v_scope text := memory.collapse_whitespace(store_fact.scope);
   v_valid_from timestamptz := coalesce(store_fact.valid_from, as_of);
   v_valid_to timestamptz := store_fact.valid_to;
@@ -429,7 +430,7 @@ comment on function memory.store_fact(
 ) is
 'Stores what is known and returns its id. An active fact of the same key, (scope, subject, '
 'predicate) or (entity_id, scope, predicate), is superseded and linked in the same transaction; '
-'case, whitespace and Unicode forms do not matter in subject and predicate. '
+'case, whitespace, Unicode forms and a predicate''s underscores do not matter. '
 'permanence sets how fast it decays: permanent, stable, standard, volatile, ephemeral. Storing '
 'again with the same idempotency_key returns the first id. Concurrent stores of one key wait for '
 'each other. Errors: PM002 invalid argument, PM001 unknown entity or source episode, PM003 entity '
@@ -465,7 +466,7 @@ begin
     select row(
       v_ids[f.ordinality],
       coalesce('entity:' || f.entity_id, 'subject:' || memory.spelling_key(f.subject)),
-      memory.spelling_key(f.predicate),
+      memory.predicate_key(f.predicate),
       memory.collapse_whitespace(f.subject),
       memory.collapse_whitespace(f.predicate),
       f.content,
@@ -922,7 +923,7 @@ begin
     coalesce(
       'entity:' || lock_fact_key.entity_id, 'subject:' || memory.spelling_key(lock_fact_key.subject)
     ),
-    memory.spelling_key(lock_fact_key.predicate)
+    memory.predicate_key(lock_fact_key.predicate)
   )
   on conflict (tenant_id, scope, anchor, predicate) do update set scope = excluded.scope;
 
@@ -932,7 +933,7 @@ begin
     from memory.facts as f
     where f.tenant_id = lock_fact_key.tenant_id and f.scope = lock_fact_key.scope
       and f.subject_key = memory.spelling_key(lock_fact_key.subject)
-      and f.predicate_key = memory.spelling_key(lock_fact_key.predicate)
+      and f.predicate_key = memory.predicate_key(lock_fact_key.predicate)
       and f.planned_for is not distinct from lock_fact_key.planned_for
       and f.entity_id is null and f.validity = 'active';
   else
@@ -940,7 +941,7 @@ begin
     from memory.facts as f
     where f.tenant_id = lock_fact_key.tenant_id and f.entity_id = lock_fact_key.entity_id
       and f.scope = lock_fact_key.scope
-      and f.predicate_key = memory.spelling_key(lock_fact_key.predicate)
+      and f.predicate_key = memory.predicate_key(lock_fact_key.predicate)
       and f.planned_for is not distinct from lock_fact_key.planned_for
       and f.validity = 'active';
   end if;

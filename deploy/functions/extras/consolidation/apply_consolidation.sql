@@ -87,7 +87,7 @@ begin
     and not exists (
       select from memory.facts as a
       where a.tenant_id = run.tenant_id and a.entity_id = plan.entity_id and a.scope = plan.scope
-        and a.predicate_key = memory.spelling_key(plan.predicate)
+        and a.predicate_key = memory.predicate_key(plan.predicate)
         and a.planned_for is not distinct from f.planned_for and a.validity = 'active'
     );
 
@@ -490,7 +490,7 @@ begin
     cross join lateral (
       values (
         coalesce('entity:' || p.entity_id, 'subject:' || memory.spelling_key(p.subject)),
-        memory.spelling_key(p.predicate)
+        memory.predicate_key(p.predicate)
       )
     ) as k (anchor, predicate_key)
     where p.memory_type = 'fact'

@@ -181,7 +181,7 @@ as $$
     where f.tenant_id = (select memory.current_tenant())
       and f.scope = coalesce(memory.collapse_whitespace(a.fact ->> 'scope'), 'global')
       and f.subject_key = memory.spelling_key(a.fact ->> 'subject')
-      and f.predicate_key = memory.spelling_key(a.fact ->> 'predicate')
+      and f.predicate_key = memory.predicate_key(a.fact ->> 'predicate')
       and f.entity_id is null and f.validity = 'active' and f.planned_for is null
     limit 1
   ) as k on true;

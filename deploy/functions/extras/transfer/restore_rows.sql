@@ -336,7 +336,7 @@ begin
     select distinct
       v_tenant_id, r.scope,
       coalesce('entity:' || r.entity_id, 'subject:' || memory.spelling_key(r.subject)),
-      memory.spelling_key(r.predicate)
+      memory.predicate_key(r.predicate)
     from unnest(rows) as l (row)
     cross join lateral jsonb_populate_record(null::memory.facts, l.row) as r
     on conflict (tenant_id, scope, anchor, predicate) do nothing;
