@@ -246,7 +246,7 @@ NULLABLE = {
     "band expires_at last_referenced_at similarity keyword_score meaning words hops linked "
     "relevance",
     "RankedMemory": "subject predicate permanence maturity effectiveness_score entity_id "
-    "session_id last_confirmed_at last_referenced_at planned_for similarity semantic_rank "
+    "session_id last_confirmed_at last_referenced_at planned_for valid_to similarity semantic_rank "
     "keyword_score keyword_rank rrf_score meaning words neighbor_boost session_boost "
     "named_boost time_boost relevance recency updates_id",
     "ListedMemory": "entry_id subject predicate title category maturity permanence "

@@ -372,6 +372,7 @@ select results_eq(
      ('memory.find_memories(text[],text,text,vector,text,integer,double precision,double precision,text,'
       || 'boolean,boolean,memory.settings,timestamp with time zone)'),
      ('memory.find_names(text,text,text,boolean,integer)'),
+     ('memory.former_facts(uuid[],tstzmultirange)'),
      ('memory.frequent_words(memory.corpus_size,tsquery[],boolean,text)'),
      ('memory.fuse_lists(text[],text,memory.keyword_query,vector,text,integer,double precision,integer,'
       || 'memory.settings,timestamp with time zone)'),

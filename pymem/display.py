@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -46,23 +46,29 @@ def what(
     | models.ExplainedMemory
     | models.RelatedMemory
     | models.FactVersion,
+    *,
+    with_times: bool = True,
 ) -> str:
-    """Return a memory as one line, or a dash if it was deleted."""
+    """Return a memory as one line, with when a fact holds; or a dash if it was deleted."""
     if memory.content is None:
         return "–"
     if memory.subject is not None:
-        plan = beginning(getattr(memory, "planned_for", None))
-        return one_line(f"[{memory.subject}] [{memory.predicate}]: {memory.content}{plan}")
+        held = ""
+        if with_times:
+            held = holding(getattr(memory, "planned_for", None), getattr(memory, "valid_to", None))
+        return one_line(f"[{memory.subject}] [{memory.predicate}]: {memory.content}{held}")
     return one_line(memory.content)
 
 
-def beginning(planned_for: datetime | None) -> str:
-    """Return when a planned fact begins, to follow its text; nothing for other memories."""
-    if planned_for is None:
-        return ""
-    begins = planned_for.astimezone(UTC)
-    form = "%Y-%m-%d" if begins.time() == time.min else "%Y-%m-%d %H:%M"
-    return f" (from {begins:{form}})"
+def holding(planned_for: datetime | None, valid_to: datetime | None = None) -> str:
+    """Return when a planned fact begins, and until when one holds, to follow its text."""
+    times = ((word, at) for word, at in (("from", planned_for), ("until", valid_to)) if at)
+    held = " ".join(f"{word} {_day_or_minute(at)}" for word, at in times)
+    return f" ({held})" if held else ""
+
+
+def _day_or_minute(value: datetime) -> str:
+    return moment(value).removesuffix(" 00:00")
 
 
 def moment(value: datetime | None) -> str:
@@ -461,7 +467,7 @@ def queried(memories: Sequence[models.QueriedMemory]) -> Listing:
         named = f"[{row.subject}] [{row.predicate}]" if row.subject else row.title
         tags = f" #{' #'.join(row.tags)}" if row.tags else ""
         head = f"{kind}: {named}{tags}\n" if named else f"{kind}: "
-        return f"{head}{one_line(row.snippet)}{beginning(row.planned_for)}"
+        return f"{head}{one_line(row.snippet)}{holding(row.planned_for)}"
 
     return tabulate(
         memories,
@@ -684,7 +690,7 @@ def versions(rows: Sequence[models.FactVersion]) -> Listing:
     return tabulate(
         rows,
         Column("#", "position"),
-        Column("fact", what, below=(Column("id", "id"),)),
+        Column("fact", lambda row: what(row, with_times=False), below=(Column("id", "id"),)),
         Column("state", "lifecycle_state"),
         Column("true", lambda row: _interval(row.valid_from, row.valid_to)),
         Column("known", lambda row: _interval(row.known_from, row.known_to)),

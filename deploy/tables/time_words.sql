@@ -38,7 +38,8 @@ create table memory.time_words (
       'month', 'weekday', 'day', 'season', 'quarter', 'holiday', 'unit', 'number', 'ordinal',
       'relative before', 'relative after', 'relative around', 'ago', 'since', 'until', 'before',
       'after', 'from', 'to', 'between', 'and', 'or', 'of', 'in', 'on', 'article', 'part', 'every',
-      'filler', 'common', 'never', 'update', 'present', 'ahead', 'events'
+      'filler', 'common', 'never', 'tells update', 'asks present', 'asks ahead', 'asks past',
+      'asks events'
     )
   ),
   constraint time_words_trust check (
@@ -51,18 +52,18 @@ create table memory.time_words (
 -- Within a language, a word has one meaning.
 create unique index time_words_folded_key
 on memory.time_words (language, folded)
-where kind not in ('update', 'present', 'ahead', 'events');
+where kind !~ '^(tells|asks) ';
 
 comment on table memory.time_words is
 'The words with which texts name times (memory.read_period), announce an update '
 '(memory.tells_update), ask about the present (memory.asks_present), about what is to come '
-'(memory.asks_ahead) or what there is at a time (memory.asks_events). These functions contain the '
-'words themselves: a change that adds some calls memory.refresh_time_questions and '
+'(memory.asks_ahead), about what is over (memory.asks_past) or what there is at a time '
+'(memory.asks_events). These functions contain the words themselves: a change that adds some calls '
+'memory.refresh_time_questions and '
 'memory.refresh_time_vocabulary. A text is read in one language, that of most of its words.';
 comment on column memory.time_words.language is 'ISO 639-1: en, de, fr, es.';
 comment on column memory.time_words.word is
-'A word, or several separated by single spaces. For the kinds update, present, ahead and events '
-'also a pattern: '
+'A word, or several separated by single spaces. For the kinds that tell or ask also a pattern: '
 '"…" matches up to six words of the same sentence, at the end one more word; <weekday> and <month> '
 'match every word of that kind and language.';
 comment on column memory.time_words.kind is
@@ -71,7 +72,8 @@ comment on column memory.time_words.kind is
 'in last week, la semaine prochaine. Connecting words: ago, since, until, before, after, from, to, '
 'between, and, or, of, in, on, article, every (a recurring time names none). filler: skipped. '
 'common: only identifies the language. never: not a time, although part of it is a word for one; '
-'also not an update.';
+'also not what a text tells or asks. tells update, asks present, asks ahead, asks past, asks '
+'events: makes the function of that name true.';
 comment on column memory.time_words.value is
 'Month 1..12; weekday 1 (Monday)..7; day: days from today, -2..2; season 1 (spring)..4 (winter); '
 'quarter 1..4; unit: day, week, weekend, month, quarter, year, decade; number: the number, or from '
@@ -218,31 +220,42 @@ from (
   ('en', 'common', '', 'plain', '{what,who,whom,when,where,why,how,which,there,with,for,not,no}'),
   ('en', 'common', '', 'plain', '{is,are,was,were,be,been,do,does,did,have,has,had,will,would}'),
   ('en', 'common', '', 'plain', '{can,could,should,might,as,by,but,if,show,tell,find,list}'),
-  ('en', 'update', '', 'plain', '{now,nowadays,no longer,not … any more,not … anymore,anymore}'),
-  ('en', 'update', '', 'plain', '{isn''t … any more,doesn''t … any more,don''t … any more}'),
-  ('en', 'update', '', 'plain', '{aren''t … any more,won''t … any more,can''t … any more}'),
-  ('en', 'update', '', 'plain', '{from now on,from today on,as of,as from,since today}'),
-  ('en', 'update', '', 'plain', '{since <weekday>,since <month>}'),
-  ('en', 'update', '', 'plain', '{changed to,changes to,moved to,moves to,switched to}'),
-  ('en', 'update', '', 'plain', '{switches to,instead of,in place of,replaced by,replaces}'),
-  ('en', 'update', '', 'plain', '{rescheduled,postponed,brought forward,new,no more}'),
-  ('en', 'update', '', 'plain', '{cancelled,canceled,called off,stopped,gave up,given up,quit}'),
-  ('en', 'update', '', 'plain', '{broke up,got divorced,is divorced,moved out,retired}'),
-  ('en', 'update', '', 'plain', '{has changed,have changed}'),
-  ('en', 'present', '', 'plain', '{now,today,nowadays,these days,currently,current,presently}'),
-  ('en', 'present', '', 'plain', '{at present,at the moment,still,latest,newest}'),
-  ('en', 'present', '', 'plain', '{most recent,up to date}'),
-  ('en', 'ahead', '', 'plain', '{shall,going to,gonna,upcoming,coming,ll,am i,are we,is due}'),
-  ('en', 'ahead', '', 'plain', '{will i,will we,will you,will he,will she,will they,will it}'),
-  ('en', 'ahead', '', 'plain', '{will be,will there,who will,what will,when will,where will}'),
-  ('en', 'ahead', '', 'plain', '{plan,plans,planned,planning,scheduled,are due,deadline}'),
-  ('en', 'ahead', '', 'plain', '{do i have,do we have,have i got,have we got,do i need}'),
-  ('en', 'ahead', '', 'plain', '{what is on,what s on}'),
-  ('en', 'events', '', 'plain', '{happen,happens,happened,happening,going on,went on,coming up}'),
-  ('en', 'events', '', 'plain', '{what is new,what s new,what is on,what s on,planned,scheduled}'),
-  ('en', 'events', '', 'plain', '{was planned,was scheduled}'),
-  ('en', 'events', '', 'plain', '{what … plans,do i have,do we have,have i got,have we got}'),
-  ('en', 'events', '', 'plain', '{what did i do,what did we do,upcoming,what is due,am i free}'),
+  ('en', 'tells update', '', 'plain', '{now,nowadays,no longer,not … any more,not … anymore}'),
+  ('en', 'tells update', '', 'plain', '{anymore}'),
+  ('en', 'tells update', '', 'plain', '{isn''t … any more,doesn''t … any more,don''t … any more}'),
+  ('en', 'tells update', '', 'plain', '{aren''t … any more,won''t … any more,can''t … any more}'),
+  ('en', 'tells update', '', 'plain', '{from now on,from today on,as of,as from,since today}'),
+  ('en', 'tells update', '', 'plain', '{since <weekday>,since <month>}'),
+  ('en', 'tells update', '', 'plain', '{changed to,changes to,moved to,moves to,switched to}'),
+  ('en', 'tells update', '', 'plain', '{switches to,instead of,in place of,replaced by,replaces}'),
+  ('en', 'tells update', '', 'plain', '{rescheduled,postponed,brought forward,new,no more}'),
+  ('en', 'tells update', '', 'plain', '{cancelled,canceled,called off,stopped,gave up,given up}'),
+  ('en', 'tells update', '', 'plain', '{quit}'),
+  ('en', 'tells update', '', 'plain', '{broke up,got divorced,is divorced,moved out,retired}'),
+  ('en', 'tells update', '', 'plain', '{has changed,have changed}'),
+  ('en', 'asks present', '', 'plain', '{now,today,nowadays,these days,currently,current}'),
+  ('en', 'asks present', '', 'plain', '{presently}'),
+  ('en', 'asks present', '', 'plain', '{at present,at the moment,still,latest,newest}'),
+  ('en', 'asks present', '', 'plain', '{most recent,up to date}'),
+  ('en', 'asks ahead', '', 'plain', '{shall,going to,gonna,upcoming,coming,ll,am i,are we,is due}'),
+  ('en', 'asks ahead', '', 'plain', '{will i,will we,will you,will he,will she,will they,will it}'),
+  ('en', 'asks ahead', '', 'plain', '{will be,will there,who will,what will,when will,where will}'),
+  ('en', 'asks ahead', '', 'plain', '{plan,plans,planned,planning,scheduled,are due,deadline}'),
+  ('en', 'asks ahead', '', 'plain', '{do i have,do we have,have i got,have we got,do i need}'),
+  ('en', 'asks ahead', '', 'plain', '{what is on,what s on}'),
+  ('en', 'asks past', '', 'plain', '{used to,previously,formerly,previous,former,originally}'),
+  ('en', 'asks past', '', 'plain', '{did … before,was … before,were … before,had … before}'),
+  ('en', 'asks past', '', 'plain', '{my old,our old,your old,his old,her old,their old,s old}'),
+  ('en', 'asks past', '', 'plain', '{the old,did … use to,back then}'),
+  ('en', 'never', '', 'plain', '{get used to,getting used to,got used to,is used to,are used to}'),
+  ('en', 'asks events', '', 'plain', '{happen,happens,happened,happening,going on,went on}'),
+  ('en', 'asks events', '', 'plain', '{coming up}'),
+  ('en', 'asks events', '', 'plain', '{what is new,what s new,what is on,what s on,planned}'),
+  ('en', 'asks events', '', 'plain', '{scheduled}'),
+  ('en', 'asks events', '', 'plain', '{was planned,was scheduled}'),
+  ('en', 'asks events', '', 'plain', '{what … plans,do i have,do we have,have i got,have we got}'),
+  ('en', 'asks events', '', 'plain', '{what did i do,what did we do,upcoming,what is due}'),
+  ('en', 'asks events', '', 'plain', '{am i free}'),
   ('en', 'never', '', 'plain', '{was planned,were planned,had planned,i planned,we planned}'),
   ('en', 'never', '', 'plain', '{was the plan,were the plans,were my plans,were our plans}'),
   ('en', 'never', '', 'plain', '{was scheduled,were scheduled,was coming,were coming}'),
@@ -353,25 +366,38 @@ from (
   ('de', 'common', '', 'plain', '{was,wer,wen,wem,wann,wo,wie,warum,welche,welcher,welches}'),
   ('de', 'common', '', 'plain', '{ist,sind,war,waren,wird,wurde,werden,habe,haben,hat,hatte}'),
   ('de', 'common', '', 'plain', '{nicht,kein,keine,mit,auf,für,auch,noch,dass,hier,gemacht}'),
-  ('de', 'update', '', 'plain', '{jetzt,nun,nunmehr,nicht mehr,kein … mehr,keine … mehr}'),
-  ('de', 'update', '', 'plain', '{ab sofort,ab jetzt,ab heute,seit heute,seit <weekday>}'),
-  ('de', 'update', '', 'plain', '{ab <weekday>,seit <month>,ab <month>}'),
-  ('de', 'update', '', 'plain', '{statt …,anstatt,anstelle,stattdessen}'),
-  ('de', 'update', '', 'plain', '{neu,neue,neuem,neuen,neuer,neues}'),
-  ('de', 'update', '', 'plain', '{geändert,geaendert,verlegt,verschoben,vorgezogen,ersetzt}'),
-  ('de', 'update', '', 'plain', '{keinen … mehr,keinem … mehr,keiner … mehr,abgesagt,entfällt}'),
-  ('de', 'update', '', 'plain', '{aufgehört,aufgehoert,gekündigt,gekuendigt,getrennt,geschieden}'),
-  ('de', 'update', '', 'plain', '{umgezogen}'),
-  ('de', 'present', '', 'plain', '{jetzt,heute,derzeit,aktuell,aktuelle,aktuellen,aktueller}'),
-  ('de', 'present', '', 'plain', '{aktuelles,momentan,im moment,zurzeit,zur zeit,gegenwärtig}'),
-  ('de', 'present', '', 'plain', '{noch,inzwischen,mittlerweile,neueste,neuesten,neuester}'),
-  ('de', 'ahead', '', 'plain', '{werde,wirst,werden,werdet,fällig,bin ich,sind wir,ist … geplant}'),
-  ('de', 'ahead', '', 'plain', '{habe ich … vor,haben wir … vor,sind … geplant,habe … geplant}'),
-  ('de', 'ahead', '', 'plain', '{steht … an,stehen … an,kommende,kommenden,kommender,kommendes}'),
-  ('de', 'events', '', 'plain', '{passiert,geschehen,was ist los,war … los,was gab es,geplant}'),
-  ('de', 'events', '', 'plain', '{habe ich … vor,haben wir … vor,steht … an,stehen … an}'),
-  ('de', 'events', '', 'plain', '{was habe ich … gemacht,was haben wir … gemacht}'),
-  ('de', 'events', '', 'plain', '{was gibt es neues}'),
+  ('de', 'tells update', '', 'plain', '{jetzt,nun,nunmehr,nicht mehr,kein … mehr,keine … mehr}'),
+  ('de', 'tells update', '', 'plain', '{ab sofort,ab jetzt,ab heute,seit heute,seit <weekday>}'),
+  ('de', 'tells update', '', 'plain', '{ab <weekday>,seit <month>,ab <month>}'),
+  ('de', 'tells update', '', 'plain', '{statt …,anstatt,anstelle,stattdessen}'),
+  ('de', 'tells update', '', 'plain', '{neu,neue,neuem,neuen,neuer,neues}'),
+  ('de', 'tells update', '', 'plain', '{geändert,geaendert,verlegt,verschoben,vorgezogen,ersetzt}'),
+  ('de', 'tells update', '', 'plain', '{keinen … mehr,keinem … mehr,keiner … mehr,abgesagt}'),
+  ('de', 'tells update', '', 'plain', '{entfällt}'),
+  ('de', 'tells update', '', 'plain', '{aufgehört,aufgehoert,gekündigt,gekuendigt,getrennt}'),
+  ('de', 'tells update', '', 'plain', '{geschieden}'),
+  ('de', 'tells update', '', 'plain', '{umgezogen}'),
+  ('de', 'asks present', '', 'plain', '{jetzt,heute,derzeit,aktuell,aktuelle,aktuellen,aktueller}'),
+  ('de', 'asks present', '', 'plain', '{aktuelles,momentan,im moment,zurzeit,zur zeit}'),
+  ('de', 'asks present', '', 'plain', '{gegenwärtig}'),
+  ('de', 'asks present', '', 'plain', '{noch,inzwischen,mittlerweile,neueste,neuesten,neuester}'),
+  ('de', 'asks ahead', '', 'plain', '{werde,wirst,werden,werdet,fällig,bin ich,sind wir}'),
+  ('de', 'asks ahead', '', 'plain', '{ist … geplant}'),
+  ('de', 'asks ahead', '', 'plain', '{habe ich … vor,haben wir … vor,sind … geplant}'),
+  ('de', 'asks ahead', '', 'plain', '{habe … geplant}'),
+  ('de', 'asks ahead', '', 'plain', '{steht … an,stehen … an,kommende,kommenden,kommender}'),
+  ('de', 'asks ahead', '', 'plain', '{kommendes}'),
+  ('de', 'asks past', '', 'plain', '{früher,frühere,früheren,früherer,früheres,vorher,zuvor}'),
+  ('de', 'asks past', '', 'plain', '{vorherige,vorherigen,vorheriger,vorheriges,ehemalige}'),
+  ('de', 'asks past', '', 'plain', '{ehemaligen,ehemaliger,ehemaliges,ehemals,damals,einst}'),
+  ('de', 'asks past', '', 'plain', '{davor,meine alte,meine alten,mein altes,meinen alten}'),
+  ('de', 'asks past', '', 'plain', '{meinem alten,meiner alten,die alte,das alte,den alten}'),
+  ('de', 'never', '', 'plain', '{früher oder später}'),
+  ('de', 'asks events', '', 'plain', '{passiert,geschehen,was ist los,war … los,was gab es}'),
+  ('de', 'asks events', '', 'plain', '{geplant}'),
+  ('de', 'asks events', '', 'plain', '{habe ich … vor,haben wir … vor,steht … an,stehen … an}'),
+  ('de', 'asks events', '', 'plain', '{was habe ich … gemacht,was haben wir … gemacht}'),
+  ('de', 'asks events', '', 'plain', '{was gibt es neues}'),
 
   ('fr', 'month', '1', 'plain', '{janvier}'),
   ('fr', 'month', '2', 'plain', '{février}'),
@@ -467,21 +493,27 @@ from (
   ('fr', 'common', '', 'plain', '{que,qu,qui,quoi,quand,comment,pourquoi,quel,quelle,combien}'),
   ('fr', 'common', '', 'plain', '{est,sont,était,étaient,ai,as,avons,avez,ont,avait,fait,dit}'),
   ('fr', 'common', '', 'plain', '{ne,pas,plus,avec,pour,sur,s,c,n,notre,nos,votre,vos,leur}'),
-  ('fr', 'update', '', 'plain', '{désormais,dorénavant,maintenant,ne … plus,n … plus}'),
-  ('fr', 'update', '', 'plain', '{dès aujourd''hui,depuis aujourd''hui,à partir d''aujourd''hui}'),
-  ('fr', 'update', '', 'plain', '{depuis <weekday>,au lieu de,au lieu d,à la place de}'),
-  ('fr', 'update', '', 'plain', '{remplace,remplacé,remplacée,remplacés,remplacées}'),
-  ('fr', 'update', '', 'plain', '{nouveau,nouvel,nouvelle,nouveaux,nouvelles}'),
-  ('fr', 'update', '', 'plain', '{déplacé,déplacée,reporté,reportée,annulé,annulée,a arrêté}'),
-  ('fr', 'update', '', 'plain', '{a changé,divorcé,divorcée,a déménagé}'),
-  ('fr', 'present', '', 'plain', '{maintenant,aujourd''hui,actuellement,actuelle,actuel}'),
-  ('fr', 'present', '', 'plain', '{en ce moment,à présent,à l''heure actuelle,ces jours-ci}'),
-  ('fr', 'present', '', 'plain', '{toujours}'),
-  ('fr', 'ahead', '', 'plain', '{est prévu,sont prévus,est prévue,sont prévues,ai je prévu}'),
-  ('fr', 'ahead', '', 'plain', '{vais je,allons nous,je vais,nous allons,à venir,suis je}'),
-  ('fr', 'ahead', '', 'plain', '{aurai,aurons,serai,sera,seront,viendra,viendront}'),
-  ('fr', 'events', '', 'plain', '{s''est passé,se passe,quoi de neuf,est prévu,ai je prévu}'),
-  ('fr', 'events', '', 'plain', '{sont prévus,au programme,ai je fait,avons nous fait}'),
+  ('fr', 'tells update', '', 'plain', '{désormais,dorénavant,maintenant,ne … plus,n … plus}'),
+  ('fr', 'tells update', '', 'plain', '{dès aujourd''hui,depuis aujourd''hui}'),
+  ('fr', 'tells update', '', 'plain', '{à partir d''aujourd''hui}'),
+  ('fr', 'tells update', '', 'plain', '{depuis <weekday>,au lieu de,au lieu d,à la place de}'),
+  ('fr', 'tells update', '', 'plain', '{remplace,remplacé,remplacée,remplacés,remplacées}'),
+  ('fr', 'tells update', '', 'plain', '{nouveau,nouvel,nouvelle,nouveaux,nouvelles}'),
+  ('fr', 'tells update', '', 'plain', '{déplacé,déplacée,reporté,reportée,annulé,annulée}'),
+  ('fr', 'tells update', '', 'plain', '{a arrêté}'),
+  ('fr', 'tells update', '', 'plain', '{a changé,divorcé,divorcée,a déménagé}'),
+  ('fr', 'asks present', '', 'plain', '{maintenant,aujourd''hui,actuellement,actuelle,actuel}'),
+  ('fr', 'asks present', '', 'plain', '{en ce moment,à présent,à l''heure actuelle,ces jours-ci}'),
+  ('fr', 'asks present', '', 'plain', '{toujours}'),
+  ('fr', 'asks ahead', '', 'plain', '{est prévu,sont prévus,est prévue,sont prévues,ai je prévu}'),
+  ('fr', 'asks ahead', '', 'plain', '{vais je,allons nous,je vais,nous allons,à venir,suis je}'),
+  ('fr', 'asks ahead', '', 'plain', '{aurai,aurons,serai,sera,seront,viendra,viendront}'),
+  ('fr', 'asks past', '', 'plain', '{ancien,ancienne,anciens,anciennes,auparavant,autrefois}'),
+  ('fr', 'asks past', '', 'plain', '{précédent,précédente,précédents,précédentes,jadis}'),
+  ('fr', 'asks past', '', 'plain', '{étais … avant,avais … avant,habitais … avant}'),
+  ('fr', 'asks past', '', 'plain', '{travaillais … avant,était … avant,avait … avant}'),
+  ('fr', 'asks events', '', 'plain', '{s''est passé,se passe,quoi de neuf,est prévu,ai je prévu}'),
+  ('fr', 'asks events', '', 'plain', '{sont prévus,au programme,ai je fait,avons nous fait}'),
 
   ('es', 'month', '1', 'plain', '{enero}'),
   ('es', 'month', '2', 'plain', '{febrero}'),
@@ -583,17 +615,26 @@ from (
   ('es', 'common', '', 'plain', '{qué,quién,dónde,cuándo,cómo,cuál,por,para,con,no,lo}'),
   ('es', 'common', '', 'plain', '{es,son,era,fue,están,hay,he,ha,hemos,han,hizo,hice}'),
   ('es', 'common', '', 'plain', '{hicimos,dijo,pasó}'),
-  ('es', 'update', '', 'plain', '{ahora,ya no,desde hoy,a partir de hoy,a partir de ahora}'),
-  ('es', 'update', '', 'plain', '{de ahora en adelante,desde el <weekday>,en lugar de,en vez de}'),
-  ('es', 'update', '', 'plain', '{cambiado,cambiada,reemplaza,reemplazado,reemplazada,aplazado}'),
-  ('es', 'update', '', 'plain', '{nuevo,nueva,nuevos,nuevas,cancelado,cancelada,dejó de}'),
-  ('es', 'update', '', 'plain', '{ha dejado de,ha cambiado,divorciado,divorciada,se mudó}'),
-  ('es', 'present', '', 'plain', '{ahora,hoy,hoy en día,actualmente,en este momento,todavía,aún}'),
-  ('es', 'ahead', '', 'plain', '{voy a,vamos a,va a,van a,está previsto,están previstos}'),
-  ('es', 'ahead', '', 'plain', '{tengo previsto,tengo planeado,hay planeado,tengo que,tengo algo}'),
-  ('es', 'ahead', '', 'plain', '{qué planes tengo,estoy libre,será,serán,vendrá,vendrán}'),
-  ('es', 'events', '', 'plain', '{qué pasó,ha pasado,ocurrió,sucedió,qué hay,planeado,previsto}'),
-  ('es', 'events', '', 'plain', '{qué planes tengo,tengo algo,qué hice,qué hicimos}')
+  ('es', 'tells update', '', 'plain', '{ahora,ya no,desde hoy,a partir de hoy,a partir de ahora}'),
+  ('es', 'tells update', '', 'plain', '{de ahora en adelante,desde el <weekday>,en lugar de}'),
+  ('es', 'tells update', '', 'plain', '{en vez de}'),
+  ('es', 'tells update', '', 'plain', '{cambiado,cambiada,reemplaza,reemplazado,reemplazada}'),
+  ('es', 'tells update', '', 'plain', '{aplazado}'),
+  ('es', 'tells update', '', 'plain', '{nuevo,nueva,nuevos,nuevas,cancelado,cancelada,dejó de}'),
+  ('es', 'tells update', '', 'plain', '{ha dejado de,ha cambiado,divorciado,divorciada,se mudó}'),
+  ('es', 'asks present', '', 'plain', '{ahora,hoy,hoy en día,actualmente,en este momento,todavía}'),
+  ('es', 'asks present', '', 'plain', '{aún}'),
+  ('es', 'asks ahead', '', 'plain', '{voy a,vamos a,va a,van a,está previsto,están previstos}'),
+  ('es', 'asks ahead', '', 'plain', '{tengo previsto,tengo planeado,hay planeado,tengo que}'),
+  ('es', 'asks ahead', '', 'plain', '{tengo algo}'),
+  ('es', 'asks ahead', '', 'plain', '{qué planes tengo,estoy libre,será,serán,vendrá,vendrán}'),
+  ('es', 'asks past', '', 'plain', '{anterior,anteriores,antiguo,antigua,antiguos,antiguas}'),
+  ('es', 'asks past', '', 'plain', '{previamente,anteriormente,antaño,solía,solíamos,solían}'),
+  ('es', 'asks past', '', 'plain', '{vivía … antes,trabajaba … antes,era … antes,tenía … antes}'),
+  ('es', 'asks past', '', 'plain', '{vivíamos … antes,estaba … antes}'),
+  ('es', 'asks events', '', 'plain', '{qué pasó,ha pasado,ocurrió,sucedió,qué hay,planeado}'),
+  ('es', 'asks events', '', 'plain', '{previsto}'),
+  ('es', 'asks events', '', 'plain', '{qué planes tengo,tengo algo,qué hice,qué hicimos}')
 ) as w (language, kind, value, trust, words)
 cross join unnest(w.words::text []) as u (word);
 

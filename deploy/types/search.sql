@@ -47,6 +47,7 @@ create type memory.ranked_memory as (
   last_referenced_at timestamptz,
   reference_count integer,
   planned_for timestamptz,
+  valid_to timestamptz,
   similarity float8,
   semantic_rank bigint,
   keyword_score float8,
@@ -70,6 +71,9 @@ comment on column memory.ranked_memory.effective_confidence is
 'Confidence after decay, 0..1; 1 for an episode.';
 comment on column memory.ranked_memory.planned_for is
 'When a fact begins that does not hold yet; NULL for others.';
+comment on column memory.ranked_memory.valid_to is
+'When a fact stops being true, or stopped: a question about the past also finds what is over, with '
+'the scores of what took its place; NULL while no end is known.';
 comment on column memory.ranked_memory.similarity is
 'Cosine similarity to the query, -1..1; NULL without a vector, or if not in the semantic list.';
 comment on column memory.ranked_memory.semantic_rank is

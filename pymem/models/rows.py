@@ -1082,6 +1082,8 @@ class RankedMemory:
         scope: Scope of a fact or rule, butler of an episode.
         effective_confidence: Confidence after decay, 0..1; 1 for an episode.
         planned_for: When a fact begins that does not hold yet; NULL for others.
+        valid_to: When a fact stops being true, or stopped: a question about the past also finds
+            what is over, with the scores of what took its place; NULL while no end is known.
         similarity: Cosine similarity to the query, -1..1; NULL without a vector, or if not in the
             semantic list.
         semantic_rank: Rank in the semantic list, from 1; NULL if not in it or if there is no such
@@ -1128,6 +1130,7 @@ class RankedMemory:
     last_referenced_at: datetime | None
     reference_count: int
     planned_for: datetime | None
+    valid_to: datetime | None
     similarity: float | None
     semantic_rank: int | None
     keyword_score: float | None

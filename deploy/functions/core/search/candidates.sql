@@ -755,6 +755,49 @@ comment on function memory.replaced_by_news(uuid) is
 'The fact that a fact which reports news (memory.tells_update) has superseded: itself, or through '
 'up to 15 other news. NULL if there is none.';
 
+create or replace function memory.former_facts(
+  fact_ids uuid[],
+  held tstzmultirange
+)
+  returns table (
+    id uuid,
+    successor_id uuid,
+    place bigint
+  )
+  language sql
+  stable
+  rows 10
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan
+as $$
+  select distinct on (p.id)
+    p.id, s.id, row_number() over (partition by s.id order by p.valid_to desc, p.id)
+  from memory.facts as s
+  cross join lateral (
+    select f.id, f.scope, f.predicate_key, f.validity, f.valid_from, f.valid_to
+    from memory.facts as f
+    where f.tenant_id = s.tenant_id and f.subject_key = s.subject_key
+      and f.predicate_key = s.predicate_key and f.entity_id is null and s.entity_id is null
+    union all
+    select f.id, f.scope, f.predicate_key, f.validity, f.valid_from, f.valid_to
+    from memory.facts as f
+    where f.tenant_id = s.tenant_id and f.entity_id = s.entity_id
+  ) as p
+  where s.tenant_id = memory.current_tenant() and s.id = any (fact_ids)
+    and s.planned_for is null
+    and p.scope = s.scope and p.predicate_key = s.predicate_key
+    -- What has only faded is not over.
+    and p.validity in ('superseded', 'expired') and p.valid_to is not null
+    and held && tstzrange(p.valid_from, p.valid_to)
+    and (s.valid_from < upper(held)) is not true
+  order by p.id, s.id;
+$$;
+
+comment on function memory.former_facts(uuid[], tstzmultirange) is
+'What held at any of these times under the keys of the given facts, which have begun only '
+'afterwards; place: 1 for the last one under its key. Superseded facts, and those that have ended.';
+
 create or replace function memory.find_memories(
   memory_types text[],
   mode text,
@@ -789,6 +832,9 @@ declare
     select from memory.facts as f
     where f.tenant_id = settings.tenant_id and f.planned_for is not null and f.validity = 'active'
   );
+  v_held tstzmultirange := case
+    when not v_listed then memory.read_former(find_memories.query, settings, as_of)
+  end;
 begin
   return query
   with candidates as materialized (
@@ -799,6 +845,23 @@ begin
       find_memories.keyword_match, listed, settings, as_of
     ) as l
   ),
+  best as materialized (
+    select l.*
+    from candidates as l
+    where l.outcome is null
+    order by
+      l.score desc, l.semantic_rank, case when not v_listed then l.similarity end desc nulls last,
+      l.created_at desc, l.type_position, l.id
+    -- With lists, the composite score orders every entry.
+    limit case when not (v_listed and composite) then max_results end
+  ),
+  former as materialized (
+    select f.*
+    from memory.former_facts(
+      array(select b.id from best as b where b.memory_type = 'fact'), v_held
+    ) as f
+    where v_held is not null
+  ),
   scored as materialized (
     select
       m.memory_type, m.id, m.scope, m.subject, m.predicate, m.content, m.importance, m.confidence,
@@ -806,7 +869,7 @@ begin
       m.session_id, m.tags, m.metadata, m.created_at, m.last_confirmed_at, m.last_referenced_at,
       m.reference_count, c.type_position, c.similarity, c.semantic_rank, c.keyword_score, c.keyword_rank,
       c.rrf_score, c.meaning, c.words, c.neighbor_boost, c.session_boost, c.named_boost,
-      c.time_boost, c.relevance, p.recency,
+      c.time_boost, c.relevance, p.recency, c.id as asked_id, c.former_place,
       case
         when composite then memory.composite_score(
           c.relevance, m.importance, p.recency, p.effective_confidence,
@@ -818,27 +881,30 @@ begin
       end as score,
       coalesce(m.valid_from, m.created_at) as held_from,
       case when m.planned_for > as_of then m.planned_for end as planned_for,
+      m.valid_to,
       case when v_updates_first and m.memory_type = 'fact' then m.embedding end as embedding
     from (
-      select l.*
-      from candidates as l
-      where l.outcome is null
-      order by
-        l.score desc, l.semantic_rank, case when not v_listed then l.similarity end desc nulls last,
-        l.created_at desc, l.type_position, l.id
-      -- With lists, the composite score orders every entry.
-      limit case when not (v_listed and composite) then max_results end
+      select b.*, b.id as own_id, null::bigint as former_place
+      from best as b
+      union all
+      -- What held at a time that is asked for has the parts of what took its place.
+      select b.*, f.id, f.place
+      from former as f
+      join best as b on b.memory_type = 'fact' and b.id = f.successor_id
     ) as c
     cross join lateral (
       select s.*
       from memory.searchable_memories as s
-      where s.tenant_id = settings.tenant_id and s.memory_type = c.memory_type and s.id = c.id
+      where s.tenant_id = settings.tenant_id and s.memory_type = c.memory_type
+        and s.id = c.own_id
       offset 0 -- keeps this a look-up of one memory
     ) as m
     cross join lateral (
       select
         memory.effective_confidence(
-          m.confidence, m.decay_rate, m.last_confirmed_at, as_of
+          m.confidence, m.decay_rate, m.last_confirmed_at,
+          -- It does not lose confidence once it is history.
+          case when c.former_place is null then as_of else least(m.updated_at, as_of) end
         ) as effective_confidence,
         case
           when composite
@@ -859,7 +925,7 @@ begin
       and n.planned_for is null
       and o.score > n.score and o.relevance <= n.relevance + 0.5
     cross join lateral (select n.embedding <=> o.embedding as distance) as d
-    where v_updates_first
+    where v_updates_first and n.former_place is null and o.former_place is null
       and coalesce(d.distance <= 0.5, lower(n.subject) = lower(o.subject))
   ),
   news as materialized (
@@ -906,7 +972,7 @@ begin
       s.planned_for is not null and memory.tells_update(s.content) as is_news
     from scored as s
     join memory.facts as f on f.tenant_id = settings.tenant_id and f.id = s.id
-    where v_has_plans and s.memory_type = 'fact'
+    where v_has_plans and s.memory_type = 'fact' and s.former_place is null
   ),
   turns as (
     select l.id, count(*) as place, min(e.score) as score
@@ -928,15 +994,18 @@ begin
     s.memory_type, s.id, s.scope, s.subject, s.predicate, s.content, s.importance, s.confidence,
     s.effective_confidence, s.permanence, s.maturity, s.effectiveness_score, s.entity_id,
     s.session_id, s.tags, s.metadata, s.created_at, s.last_confirmed_at, s.last_referenced_at,
-    s.reference_count, s.planned_for, s.similarity, s.semantic_rank, s.keyword_score, s.keyword_rank, s.rrf_score,
-    s.meaning, s.words, s.neighbor_boost, s.session_boost, s.named_boost, s.time_boost,
-    s.relevance, s.recency, u.updates_id, p.score
+    s.reference_count, s.planned_for, s.valid_to, s.similarity, s.semantic_rank, s.keyword_score,
+    s.keyword_rank, s.rrf_score, s.meaning, s.words, s.neighbor_boost, s.session_boost,
+    s.named_boost, s.time_boost, s.relevance, s.recency, u.updates_id, p.score
   from scored as s
-  left join updates as u on s.memory_type = 'fact' and u.id = s.id
-  left join turns as t on s.memory_type = 'fact' and t.id = s.id
-  cross join lateral (select least(coalesce(u.score, s.score), t.score) as score) as p
+  -- What is over ranks right before what took its place.
+  join scored as a
+    on a.memory_type = s.memory_type and a.id = s.asked_id and a.former_place is null
+  left join updates as u on s.memory_type = 'fact' and u.id = s.asked_id
+  left join turns as t on s.memory_type = 'fact' and t.id = s.asked_id
+  cross join lateral (select least(coalesce(u.score, a.score), t.score) as score) as p
   order by
-    p.score desc, coalesce(t.place, 0), case when not composite then s.semantic_rank end,
+    p.score desc, coalesce(t.place, 0), s.former_place, case when not composite then s.semantic_rank end,
     case when not composite then s.similarity end desc nulls last,
     u.updates_id is null, s.created_at desc, s.type_position, s.id
   limit max_results;
@@ -949,7 +1018,8 @@ comment on function memory.find_memories(
 ) is
 'The best max_results of memory.list_candidates with all parts of their scores, best first: by '
 'relevance or list score. composite: takes the max_results most relevant, or all entries of the '
-'lists, and orders them by composite score.';
+'lists, and orders them by composite score. A question about the past (memory.read_former) also '
+'finds what its facts took the place of.';
 grant execute on function memory.find_memories to memory_owner;
 
 set local role memory_owner;

@@ -275,6 +275,7 @@ begin
               to_char(f.planned_for at time zone settings.time_zone, 'YYYY-MM-DD HH24:MI'),
               ' 00:00$', ''
             ),
+            ', until ' || to_char(f.valid_to at time zone settings.time_zone, 'YYYY-MM-DD'),
             coalesce(p.mark, case when f.id = any (c.ids) then ', contradicted' end)
           )
         ) as closing,

@@ -197,10 +197,16 @@ begin
       v_types, topic, recall_explain.embedding, v_scope, v_depth, v_min_confidence,
       v_settings, as_of
     ) as d
-    where d.keyword_score is not null
-      or d.similarity >= (
-        select case when count(*) = v_limit then min(r.similarity) else '-infinity' end
-        from returned as r
+    where (
+        d.keyword_score is not null
+        or d.similarity >= (
+          select case when count(*) = v_limit then min(r.similarity) else '-infinity' end
+          from returned as r
+        )
+      )
+      -- A question about the past finds what is over.
+      and not exists (
+        select from returned as r where r.memory_type = d.memory_type and r.id = d.id
       )
   ),
   outcomes as (
@@ -226,7 +232,13 @@ begin
     o.similarity, o.semantic_rank, o.keyword_score, o.keyword_rank, o.rrf_score, o.meaning, o.words,
     o.neighbor_boost, o.session_boost, o.named_boost, o.time_boost, o.relevance, m.importance,
     memory.recency_of(m.last_referenced_at, m.created_at, v_settings, as_of),
-    memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of),
+    memory.effective_confidence(
+      m.confidence, m.decay_rate, m.last_confirmed_at,
+      case
+        when m.lifecycle_state in ('superseded', 'expired') then least(m.updated_at, as_of)
+        else as_of
+      end
+    ),
     o.updates_id, o.score
   from outcomes as o
   join memory.searchable_memories as m

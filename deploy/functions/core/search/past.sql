@@ -117,6 +117,7 @@ begin
       case when m.last_referenced_at <= v_now then m.last_referenced_at end as last_referenced_at,
       m.reference_count,
       case when m.planned_for > coalesce(valid_at, v_now) then m.planned_for end as planned_for,
+      m.valid_to,
       m.search_vector,
       c.effective_confidence,
       e.is_eligible,
@@ -342,9 +343,9 @@ begin
     a.memory_type, a.id, a.scope, a.subject, a.predicate, a.content, a.importance, a.confidence,
     a.effective_confidence, a.permanence, a.maturity, a.effectiveness_score, a.entity_id,
     a.session_id, a.tags, a.metadata, a.created_at, a.last_confirmed_at, a.last_referenced_at,
-    a.reference_count, a.planned_for, a.shown_similarity, a.semantic_rank, a.keyword_score,
-    a.keyword_rank, a.rrf_score, a.meaning, a.words, a.neighbor_boost, a.session_boost,
-    a.named_boost, a.time_boost, a.relevance, a.recency, null::uuid, p.score
+    a.reference_count, a.planned_for, a.valid_to, a.shown_similarity, a.semantic_rank,
+    a.keyword_score, a.keyword_rank, a.rrf_score, a.meaning, a.words, a.neighbor_boost,
+    a.session_boost, a.named_boost, a.time_boost, a.relevance, a.recency, null::uuid, p.score
   from answers as a
   left join turns as t on a.memory_type = 'fact' and t.id = a.id
   cross join lateral (select least(a.score, t.score) as score) as p

@@ -898,4 +898,35 @@ comment on function memory.read_question(text, memory.settings, timestamptz) is
 'Without boost_time, no times are read.';
 grant execute on function memory.read_question to memory_search;
 
+create or replace function memory.read_former(
+  query text,
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns tstzmultirange
+  language plpgsql
+  immutable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_period tstzmultirange;
+begin
+  if settings.boost_time > 0 then
+    v_period := memory.read_period(query, settings.time_zone, as_of);
+    if v_period is null and memory.asks_past(query) then
+      return '{(,)}';
+    elsif upper(v_period) <= as_of and not memory.asks_events(query) then
+      return v_period;
+    end if;
+  end if;
+  return null;
+end;
+$$;
+
+comment on function memory.read_former(text, memory.settings, timestamptz) is
+'The times whose facts a query asks for, if they are over at as_of: those that it names '
+'(memory.read_period), unless it asks what happened then; or any, if it names none and asks about '
+'the past (memory.asks_past). NULL: it asks for what holds. Without boost_time, no times are read.';
+grant execute on function memory.read_former to memory_search;
+
 commit;

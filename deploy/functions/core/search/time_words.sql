@@ -35,7 +35,7 @@ begin
     asked as (
       select w.kind as question, w.word, w.parts
       from words as w
-      where w.kind in ('update', 'present', 'ahead', 'events')
+      where w.kind ~ '^(tells|asks) '
     ),
     phrases as (
       select
@@ -79,10 +79,10 @@ begin
     group by p.question
     order by p.question
   loop
-    v_argument := case v_question.question when 'update' then 'content' else 'query' end;
+    v_argument := case when v_question.question ~ '^tells' then 'content' else 'query' end;
     v_words := format(
       'memory.words_of(left(%s, %s))',
-      v_argument, case v_question.question when 'update' then 4000 else 1000 end
+      v_argument, case when v_question.question ~ '^tells' then 4000 else 1000 end
     );
     execute format(
       'create or replace function memory.%1$s(%2$s text)
@@ -99,7 +99,7 @@ begin
            else regexp_replace('' '' || array_to_string(%3$s, '' '') || '' '', '' +'', '' '', ''g'')
              collate "C" ~ %6$L
          end',
-      case v_question.question when 'update' then 'tells_' else 'asks_' end || v_question.question,
+      replace(v_question.question, ' ', '_'),
       v_argument, v_words, v_question.keys, v_question.words, v_question.pattern,
       v_question.fixed_parts
     );
@@ -108,8 +108,8 @@ end;
 $$;
 
 comment on function memory.refresh_time_questions() is
-'Regenerates memory.tells_update, memory.asks_present, memory.asks_ahead and memory.asks_events '
-'from memory.time_words. Call it in each change that adds or removes words.';
+'Regenerates memory.tells_update, asks_present, asks_ahead, asks_past and asks_events from '
+'memory.time_words. Call it in each change that adds or removes words.';
 
 create or replace function memory.refresh_time_vocabulary()
   returns void
@@ -180,7 +180,7 @@ begin
     select
       split_part(w.folded, ' ', 1), '+', max(cardinality(string_to_array(w.folded, ' ')))::text
     from memory.time_words as w
-    where w.kind not in ('update', 'present', 'ahead', 'events') and w.folded ~ ' '
+    where w.kind !~ '^(tells|asks) ' and w.folded ~ ' '
     group by split_part(w.folded, ' ', 1)
   )
   select jsonb_object_agg(w.folded, w.readings) into v_vocabulary
@@ -215,25 +215,31 @@ $$;
 
 comment on function memory.tells_update(text) is
 'Whether a text says that it is news that replaces earlier knowledge: its first 4,000 characters '
-'contain a word of the kind update of memory.time_words, such as "no longer" or "from now on", as '
+'contain a word of the kind tells update of memory.time_words, such as "no longer" or "from now on", as '
 'whole words in any case. False for NULL.';
 grant execute on function memory.tells_update
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 comment on function memory.asks_present(text) is
 'Whether a question asks about the present: its first 1,000 characters contain a word of the kind '
-'present of memory.time_words, such as "currently" or "these days", as whole words in any case. '
-'False for NULL.';
+'asks present of memory.time_words, such as "currently" or "these days", as whole words in any '
+'case. False for NULL.';
 grant execute on function memory.asks_present
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 comment on function memory.asks_ahead(text) is
 'Whether a question asks about what is to come: its first 1,000 characters contain a word of the '
-'kind ahead of memory.time_words, such as "what will" or "planned", as whole words in any case. '
-'False for NULL.';
+'kind asks ahead of memory.time_words, such as "what will" or "planned", as whole words in any '
+'case. False for NULL.';
 grant execute on function memory.asks_ahead
+to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
+comment on function memory.asks_past(text) is
+'Whether a question asks about what is over: its first 1,000 characters contain a word of the kind '
+'asks past of memory.time_words, such as "used to" or "my old", as whole words in any case. False '
+'for NULL.';
+grant execute on function memory.asks_past
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 comment on function memory.asks_events(text) is
 'Whether a question asks what there is at a time rather than about something: its first 1,000 '
-'characters contain a word of the kind events of memory.time_words, such as "happened" or '
+'characters contain a word of the kind asks events of memory.time_words, such as "happened" or '
 '"planned", as whole words in any case. False for NULL.';
 grant execute on function memory.asks_events
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;

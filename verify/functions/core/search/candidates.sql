@@ -12,5 +12,6 @@ select
   'memory.judge_candidates(memory.fused_candidate[],memory.question,bigint,double precision,memory.settings)'::regprocedure,
   'memory.list_candidates(text[],text,text,public.vector,text,integer,double precision,double precision,text,boolean,memory.settings,timestamp with time zone)'::regprocedure,
   'memory.replaced_by_news(uuid)'::regprocedure,
+  'memory.former_facts(uuid[],tstzmultirange)'::regprocedure,
   'memory.find_memories(text[],text,text,public.vector,text,integer,double precision,double precision,text,boolean,boolean,memory.settings,timestamp with time zone)'::regprocedure;
 rollback;
