@@ -215,8 +215,8 @@ $$;
 
 comment on function memory.tells_update(text) is
 'Whether a text says that it is news that replaces earlier knowledge: its first 4,000 characters '
-'contain a word of the kind tells update of memory.time_words, such as "no longer" or "from now on", as '
-'whole words in any case. False for NULL.';
+'contain a word of the kind tells update of memory.time_words, such as "no longer" or "from now '
+'on", as whole words in any case. False for NULL.';
 grant execute on function memory.tells_update
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 comment on function memory.asks_present(text) is
