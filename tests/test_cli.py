@@ -255,7 +255,7 @@ def test_links_are_walked(pymem: Run, database: Database) -> None:
 def test_what_stands_against_each_other_is_shown(pymem: Run) -> None:
     nothing = pymem("contradictions").stdout
     paris = pymem("store", "fact", "Ada", "lives in", "Paris").stdout.strip()
-    rome = pymem("store", "fact", "Ada", "Lives_in", "Rome").stdout.strip()
+    rome = pymem("store", "fact", "Ada", "Lives-in", "Rome").stdout.strip()
 
     table = pymem("contradictions").stdout
     [pair] = parsed(pymem("contradictions", "--json", "--scope", "home", "--limit", "5"))
@@ -263,7 +263,7 @@ def test_what_stands_against_each_other_is_shown(pymem: Run) -> None:
     settled = parsed(pymem("contradictions", "--json"))
 
     assert nothing == "no contradictions\n"
-    for text in ("near_duplicate", "fact: [Ada] [Lives_in]: Rome", "fact: [Ada] [lives in]: Paris"):
+    for text in ("near_duplicate", "fact: [Ada] [Lives-in]: Rome", "fact: [Ada] [lives in]: Paris"):
         assert text in table
     assert (pair["source_id"], pair["target_id"]) == (rome, paris)
     assert settled == []

@@ -616,7 +616,7 @@ async def test_an_agent_follows_links_and_events(database: Database) -> None:
             source_episode_id=episode["id"],
             request_context={"request_id": "req-1"},
         )
-        await call(client, "memory_store_fact", subject="Ada", predicate="tea time", content="five")
+        await call(client, "memory_store_fact", subject="Ada", predicate="tea-time", content="five")
         related = await call(
             client,
             "memory_related",
