@@ -181,7 +181,7 @@ def _call(
             return result, [f"await self._value({quoted}{passed})"]
         if embeds:
             [query] = [name for name in names if name in QUERY_ARGUMENTS]
-            call = f"self._with_vector(call, {query}, embedding)"
+            call = f"self._with_vector(call, {query}, embedding{_expansion(function, names)})"
             return result, [
                 f"call = partial(self._value, {quoted}{passed})",
                 f"result: {result} = await {call}",
@@ -200,15 +200,24 @@ def _call(
             # The other modes look at words or links.
             topic = f"({topic})" if " " in topic else topic
             topic += ' if mode in (None, "hybrid", "semantic") else None'
+        arguments = f"call, {topic}, embedding{_expansion(function, names)}"
         return f"list[{row}]", [
             f"call = partial(self._rows, {row}, {quoted}{passed})",
-            f"return await self._with_vector(call, {topic}, embedding)",
+            f"return await self._with_vector({arguments})",
         ]
     if function.name in ONE_ROW_OR_NONE:
         return f"{row} | None", [f"return await self._row_or_none({row}, {quoted}{passed})"]
     if function.estimate in (0, 1) or function.name in ONE_ROW:
         return row, [f"return await self._row({row}, {quoted}{passed})"]
     return f"list[{row}]", [f"return await self._rows({row}, {quoted}{passed})"]
+
+
+def _expansion(function: Function, names: list[str]) -> str:
+    """Return how a method expands its query: as the function does that looks for its words."""
+    if "min_relevance" not in names or function.name in EXPRESSIONS:
+        return ""
+    scope = "scope" if "scope" in names else "butler"
+    return f", partial(self.expand_query, scope={scope})"
 
 
 # Rows

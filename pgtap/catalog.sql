@@ -357,6 +357,7 @@ select results_eq(
   $$ select f.name::text from memory_test.functions as f
      where f.proowner = 'memory_search'::regrole order by 1 $$,
   $$ values
+     ('memory.add_names(text,text,memory.settings)'),
      ('memory.approximate_neighbors(text,vector,text,integer,double precision,timestamp with time zone)'),
      ('memory.bm25_matches(memory.corpus_size[],memory.keyword_query,text[],memory.word_match[],boolean,'
       || 'memory.settings,text,double precision,timestamp with time zone)'),

@@ -287,6 +287,8 @@ hybrid_search('fact', query => :subject, embedding => :vector, scope => :scope, 
 search(query => :content, embedding => :vector)
 search(query => :content, scope => '*', embedding => :vector)
 search(query => :name, mode => 'keyword', scope => :scope, embedding_version_id => :active)
+expand_query(:content)
+expand_query('my ' || :name || ' and ' || :subject || '''s ' || :name, scope => '*')
 rank_memories(:content, embedding => :vector)
 rank_memories(:content, scope => :scope, embedding => :vector, embedding_version_id => :active)
 rank_memories(:content, known_at => :as_of, valid_at => :as_of)

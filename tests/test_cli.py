@@ -57,6 +57,18 @@ def test_a_fact_is_stored_found_shown_and_forgotten(pymem: Run) -> None:
     assert pymem("search", "green").stdout == "nothing found\n"
 
 
+def test_a_question_about_the_past_is_answered_with_until_when_it_held(pymem: Run) -> None:
+    pymem("store", "fact", "user", "lives_in", "Bern", "--valid-from", "2019-03-01")
+    pymem("store", "fact", "user", "lives in", "Basel", "--valid-from", "2024-07-01")
+
+    past = pymem("recall", "Where did I live before?").stdout.splitlines()
+    present = pymem("recall", "Where do I live in?").stdout
+
+    assert "[user] [lives_in]: Bern (until 2024-07-01)" in past[1]
+    assert "[user] [lives in]: Basel" in past[2]
+    assert "Bern" not in present
+
+
 def test_episodes_and_rules_are_stored(pymem: Run) -> None:
     session = str(uuid4())
     pymem(

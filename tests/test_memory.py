@@ -439,6 +439,24 @@ async def test_stored_vectors_are_of_the_rendered_text(
     assert found.similarity == pytest.approx(1, abs=1e-5)
 
 
+async def test_a_question_about_my_wife_is_embedded_with_her_name(embedding_memory: Memory) -> None:
+    await embedding_memory.store_fact("user", "wife", "Mirjam, a pediatric nurse")
+    await embedding_memory.store_fact("Mirjam", "works_at", "Kantonsspital Winterthur")
+    await embedding_memory.store_fact("user", "works_at", "a bakery")
+
+    meant = await embedding_memory.recall("Where does my wife work?")
+    named = await embedding_memory.recall("Where does my wife work? (Mirjam)")
+
+    assert {memory.subject for memory in meant[:2]} == {"user", "Mirjam"}
+    assert [memory.content for memory in meant[:2]] == [
+        "Mirjam, a pediatric nurse",
+        "Kantonsspital Winterthur",
+    ]
+    assert [(memory.id, memory.similarity) for memory in meant] == [
+        (memory.id, memory.similarity) for memory in named
+    ]
+
+
 async def test_a_client_without_an_engine_leaves_the_vector_to_the_worker(
     memory: Memory, database: conftest.Database
 ) -> None:

@@ -1067,8 +1067,24 @@ class Functions(Vectors):
             as_of=as_of,
         )
         return await self._with_vector(
-            call, query if mode in (None, "hybrid", "semantic") else None, embedding
+            call,
+            query if mode in (None, "hybrid", "semantic") else None,
+            embedding,
+            partial(self.expand_query, scope=scope),
         )
+
+    async def expand_query(self, query: str, *, scope: str | None = None) -> str:
+        """A query with the names of those whom it mentions by what they are to somebody: "Where
+        does my wife work? (Mirjam)", if a fact says that the wife of user is Mirjam, and others are
+        about Mirjam. Understood are "my" and "our" (in English, German, French, Dutch and Spanish)
+        and "Lina's", followed by a predicate of at most three words. memory.search and
+        memory.recall look for the words of the expanded query; their embedding should be that of
+        the expanded query, too.
+
+        Errors: PM002.
+        """
+        result: str = await self._value("expand_query", query=query, scope=scope)
+        return result
 
     # functions/core/search/recall
 
@@ -1105,7 +1121,9 @@ class Functions(Vectors):
             valid_at=valid_at,
             as_of=as_of,
         )
-        return await self._with_vector(call, topic, embedding)
+        return await self._with_vector(
+            call, topic, embedding, partial(self.expand_query, scope=scope)
+        )
 
     async def recall(
         self,
@@ -1145,7 +1163,9 @@ class Functions(Vectors):
             valid_at=valid_at,
             as_of=as_of,
         )
-        return await self._with_vector(call, topic, embedding)
+        return await self._with_vector(
+            call, topic, embedding, partial(self.expand_query, scope=scope)
+        )
 
     # functions/core/search/explain
 
@@ -1189,7 +1209,9 @@ class Functions(Vectors):
             valid_at=valid_at,
             as_of=as_of,
         )
-        return await self._with_vector(call, topic, embedding)
+        return await self._with_vector(
+            call, topic, embedding, partial(self.expand_query, scope=scope)
+        )
 
     # functions/core/search/related
 
@@ -1703,7 +1725,9 @@ class Functions(Vectors):
             include_entries=include_entries,
             as_of=as_of,
         )
-        result: str = await self._with_vector(call, trigger_prompt, embedding)
+        result: str = await self._with_vector(
+            call, trigger_prompt, embedding, partial(self.expand_query, scope=butler)
+        )
         return result
 
     async def context_explain(
@@ -1737,7 +1761,9 @@ class Functions(Vectors):
             include_entries=include_entries,
             as_of=as_of,
         )
-        return await self._with_vector(call, trigger_prompt, embedding)
+        return await self._with_vector(
+            call, trigger_prompt, embedding, partial(self.expand_query, scope=butler)
+        )
 
     # functions/core/search/scopes
 

@@ -1195,6 +1195,18 @@ class SyncMemory(Blocking):
         """
         return self._wait(self.memory.erase_subject(subject, mentions=mentions, dry_run=dry_run))
 
+    def expand_query(self, query: str, *, scope: str | None = None) -> str:
+        """A query with the names of those whom it mentions by what they are to somebody: "Where
+        does my wife work? (Mirjam)", if a fact says that the wife of user is Mirjam, and others are
+        about Mirjam. Understood are "my" and "our" (in English, German, French, Dutch and Spanish)
+        and "Lina's", followed by a predicate of at most three words. memory.search and
+        memory.recall look for the words of the expanded query; their embedding should be that of
+        the expanded query, too.
+
+        Errors: PM002.
+        """
+        return self._wait(self.memory.expand_query(query, scope=scope))
+
     def expire_memory(self, *, as_of: datetime | None = None) -> ExpiredEntries:
         """Ends the guarded entries that have expired, or whose effective confidence fell below the
         setting expiry_threshold (0.05), each with an event memory_expired that says which. They do

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
@@ -33,10 +34,21 @@ class Vectors(Client):
     """
 
     async def _with_vector(
-        self, call: Callable[..., Awaitable[Answer]], query: str | None, embedding: Embedding | None
+        self,
+        call: Callable[..., Awaitable[Answer]],
+        query: str | None,
+        embedding: Embedding | None,
+        expand: Callable[[str], Awaitable[str]] | None = None,
     ) -> Answer:
-        """Make a call with the vector of its query, which is embedded unless given."""
-        embedded, version_id = await self._embedded_query(embedding, query)
+        """Make a call with the vector of its query, which is embedded unless given.
+
+        Args:
+            call: Takes embedding and embedding_version_id.
+            query: What is embedded.
+            embedding: Its vector, if it is known.
+            expand: Returns what to embed instead.
+        """
+        embedded, version_id = await self._embedded_query(embedding, query, expand)
         try:
             return await call(embedding=embedded, embedding_version_id=version_id)
         except ConflictError:
@@ -44,7 +56,7 @@ class Vectors(Client):
                 raise
             # The embedding version has been switched in the meantime.
             self._versions.pop(self._request.tenant_id, None)
-            embedded, version_id = await self._embedded_query(embedding, query)
+            embedded, version_id = await self._embedded_query(embedding, query, expand)
             return await call(embedding=embedded, embedding_version_id=version_id)
         except InvalidArgumentError as error:
             if embedded is None and error.message.endswith(_NEEDS_VECTOR):
@@ -64,13 +76,25 @@ class Vectors(Client):
         return InvalidArgumentError(f"searching by meaning is off: {reason}", hint=hint)
 
     async def _embedded_query(
-        self, embedding: Embedding | None, query: str | None
+        self,
+        embedding: Embedding | None,
+        query: str | None,
+        expand: Callable[[str], Awaitable[str]] | None,
     ) -> tuple[Embedding | None, UUID | None]:
         if embedding is not None or not query or not query.strip():
             return embedding, None
         version_id = await self._version_id()
-        vector = None if version_id is None else await self._embed(query, is_query=True)
-        return vector, None if vector is None else version_id
+        if version_id is None:
+            return None, None
+        vector = self._embed(query, is_query=True)
+        if expand is None:
+            embedded = await vector
+        else:
+            # At once, because most queries stay as they are.
+            embedded, expanded = await asyncio.gather(vector, expand(query))
+            if embedded is not None and expanded != query:
+                embedded = await self._embed(expanded, is_query=True)
+        return embedded, None if embedded is None else version_id
 
     async def _embed(self, text: str, *, is_query: bool = False) -> Embedding | None:
         """Return the vector of a text, or None where the engine fails or is late."""

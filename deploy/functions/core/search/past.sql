@@ -85,15 +85,18 @@ as $$
 declare
   v_now timestamptz := coalesce(known_at, as_of);
   v_specified boolean := settings.ranking = 'specified';
+  v_query text := case
+    when v_specified then query else memory.add_names(query, find_memories_at.scope, settings)
+  end;
   v_words memory.keyword_query := memory.read_query(
-    query, case when v_specified then 'all' else settings.keyword_match end, settings
+    v_query, case when v_specified then 'all' else settings.keyword_match end, settings
   );
   v_terms tsquery[] := array(
     select memory.one_lexeme(l.lexeme)
     from unnest(v_words.lexemes) with ordinality as l (lexeme, position)
     order by l.position
   );
-  v_question memory.question := memory.read_question(query, settings, as_of);
+  v_question memory.question := memory.read_question(v_query, settings, as_of);
   v_scale memory.embedding_versions;
 begin
   select v.* into v_scale

@@ -13,5 +13,6 @@ select
   'memory.read_types(text[])'::regprocedure,
   'memory.check_types(text[])'::regprocedure,
   'memory.refuse_query(text)'::regprocedure,
-  'memory.check_query(text)'::regprocedure;
+  'memory.check_query(text)'::regprocedure,
+  'memory.expand_query(text,text)'::regprocedure;
 rollback;

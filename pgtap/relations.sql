@@ -1,0 +1,63 @@
+-- Whom a query means by what they are to somebody.
+begin;
+\ir fixtures.sql
+select plan(19);
+
+select memory.store_fact(f.subject, f.predicate, f.content, scope => f.scope, as_of => '2026-11-01Z')
+from (values
+  ('user', 'wife', 'Mirjam, a nurse', 'global'), ('Mirjam', 'likes', 'peonies', 'global'),
+  ('user', 'best_friend', 'is called Tom Ray', 'global'), ('Tom Ray', 'phone', '555 12', 'global'),
+  ('Tom', 'phone', '555 99', 'global'), ('Lina', 'teacher', 'Frau Graf', 'global'), ('Frau Graf', 'phone', '555 77', 'global'),
+  ('user', 'boss', 'Ann', 'global'), ('user', 'cat', 'Zoë, a tabby', 'global'), ('Zoë', 'eats', 'tuna', 'global'),
+  ('user', 'coach', 'Eve', 'work'), ('Eve', 'phone', '555 33', 'work'), ('user', 'dog', 'like user, lazy', 'global')
+) as f (subject, predicate, content, scope) \g /dev/null
+
+select is(memory.expand_query(r.query), r.expected, r.what)
+from (values
+  (1, 'Where does my wife work?', 'Where does my wife work? (Mirjam)', 'what a person is to the user leads to the name'),
+  (2, 'my best friend''s phone', 'my best friend''s phone (Tom Ray)', 'a name of several words counts as a whole'),
+  (3, 'Call Lina''s teacher', 'Call Lina''s teacher (Frau Graf)', 'so does what a person is to somebody else'),
+  (4, 'What does our cat eat?', 'What does our cat eat? (Zoë)', 'our is read as my'),
+  (5, 'Meine wife und mein cat', 'Meine wife und mein cat (Mirjam, Zoë)', 'several are named in the order in which they are mentioned'),
+  (6, 'Who is my boss?', 'Who is my boss?', 'nobody is named of whom nothing else is known'),
+  (7, 'Does my wife Mirjam sing?', 'Does my wife Mirjam sing?', 'who is named already is not named again'),
+  (8, 'The wife of a friend', 'The wife of a friend', 'without a word such as my nobody is looked for'),
+  (9, 'my dog', 'my dog', 'the user is nobody else'),
+  (10, '', '', 'an empty query stays empty'),
+  (11, null, null, 'NULL stays NULL')
+) as r (position, query, expected, what)
+order by r.position;
+select is(
+  memory.expand_query('my coach', 'home'), 'my coach', 'facts of another scope name nobody'
+);
+select is(memory.expand_query('my coach', 'work'), 'my coach (Eve)', 'facts of the scope do');
+select throws_ok(
+  $$ select memory.expand_query(repeat('x', 65537)) $$, 'PM002', 'the query is 65537 bytes long', 'a query of over 64 KiB is refused'
+);
+select results_eq(
+  $$ select m.subject, m.content from memory.rank_memories('What does my wife like?', max_results => 2, as_of => '2026-11-02Z') as m $$,
+  $$ values ('user', 'Mirjam, a nurse'), ('Mirjam', 'peonies') $$,
+  'a question about somebody by what they are finds what is known of them'
+);
+select results_eq(
+  $$ select m.subject from memory.rank_memories('my best friend''s phone', as_of => '2026-11-02Z') as m limit 2 $$,
+  $$ values ('user'), ('Tom Ray') $$,
+  'of several with such a fact, the right one comes first'
+);
+select results_eq(
+  $$ select m.subject
+     from memory.rank_memories('my best friend''s phone', known_at => '2026-11-02Z', as_of => '2026-11-03Z') as m limit 2 $$,
+  $$ values ('user'), ('Tom Ray') $$,
+  'so it does as of a time'
+);
+select memory.entity_create('Grace Hopper', 'person') as grace \gset
+select memory.store_fact('user', 'mentor', 'an admiral', object_entity_id => :'grace', as_of => '2026-11-01Z') as mentor \gset
+select is(
+  memory.expand_query('What does my mentor teach?'), 'What does my mentor teach? (Grace Hopper)',
+  'the entity that a fact names is taken by its name'
+);
+select memory.configure('{"boost_named": 0}') \g /dev/null
+select is(memory.expand_query('my wife'), 'my wife', 'without boost_named, nobody is looked for');
+
+select * from finish();
+rollback;

@@ -1,0 +1,8 @@
+-- Revert pymem:functions/core/search/relations from pg
+
+begin;
+
+drop function memory.add_names(text,text,memory.settings);
+drop function memory.key_words(text);
+
+commit;

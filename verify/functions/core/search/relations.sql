@@ -1,0 +1,7 @@
+-- Verify pymem:functions/core/search/relations on pg
+
+begin;
+select
+  'memory.key_words(text)'::regprocedure,
+  'memory.add_names(text,text,memory.settings)'::regprocedure;
+rollback;
