@@ -26,11 +26,10 @@ ROLES = "memory_writer, memory_worker, memory_reader, memory_admin"
 DATABASE = "storm"
 GATEWAY = "storm-gateway"
 
-# What a storm needs of a machine that it shares; deadlocks are found, and so told, sooner.
+# What a storm needs of a machine that it shares.
 SETTINGS = {
     "shared_buffers": "'512MB'",
     "max_connections": "120",
-    "deadlock_timeout": "'200ms'",
     "autovacuum_naptime": "'10s'",
     "track_functions": "none",
     "log_min_messages": "warning",
