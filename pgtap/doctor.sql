@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(138);
+select plan(143);
 
 -- What a check finds, without its hints.
 create function memory_test.found(
@@ -64,7 +64,7 @@ select results_eq(
   'select d.severity, d.check_name, d.subject, d.hint from memory.diagnose(true) as d',
   $$ select 'ok', c.name, null::text, null::text
      from unnest(
-       '{login,server,row_security,guards,definitions,privileges,indexes,statistics,moves,embeddings,consolidation,jobs,settings,tokens}'
+       '{login,server,row_security,guards,definitions,privileges,indexes,statistics,moves,embeddings,consolidation,jobs,fading,settings,tokens}'
        ::text[]
      ) with ordinality as c (name, position)
      order by c.position $$,
@@ -914,6 +914,34 @@ select memory.revoke_access_token(:'admin_token') \g /dev/null
 select is(
   memory_test.found('tokens', memory_test.later(366)), '{}', 'a revoked token is not a finding'
 );
+
+-- Fading: a fact reaches 0.2 after 201 days, a rule after 161
+
+select memory_test.as_tenant('fading') \g /dev/null
+select memory.store_fact('user', 'likes', 'tea', as_of => memory_test.later(-190)) as tea \gset
+select memory.store_fact('user', 'name', 'Ada', permanence => 'stable', as_of => memory_test.later(-190)) \g /dev/null
+select memory.store_fact('user', 'mood', 'good', permanence => 'volatile', as_of => memory_test.later(-190)) \g /dev/null
+select memory.store_rule('Be brief', confidence => 1, as_of => memory_test.later(-149)) \g /dev/null
+select is(
+  memory_test.found('fading', memory_test.later(-3)), '{}', 'what is found for more than 14 days is not a finding'
+);
+select is(
+  memory_test.found('fading', memory_test.later(0)),
+  array['info confidence: facts (1) and rules (1) fall below a confidence of 0.2 within 14 days, and so out of searches'],
+  'facts and rules that searches leave out within 14 days are an info'
+);
+select is(
+  memory_test.found('fading', memory_test.later(13)), '{}',
+  'what searches leave out already is not a finding, nor what is meant to fade soon'
+);
+select memory.confirm_memory('fact', :'tea', as_of => memory_test.later(0)) \g /dev/null
+select is(
+  memory_test.found('fading', memory_test.later(0)),
+  array['info confidence: facts (0) and rules (1) fall below a confidence of 0.2 within 14 days, and so out of searches'],
+  'a confirmation keeps a fact in the searches'
+);
+select memory.configure('{"min_confidence": 0, "expiry_threshold": 0}') \g /dev/null
+select is(memory_test.found('fading', memory_test.later(0)), '{}', 'where nothing is left out, nothing falls out');
 
 -- Order and tenants
 

@@ -20,7 +20,7 @@ from tests.conftest import Database, make_server_folder
 CHECKS = [
     *("schema", "login", "server", "row_security", "guards"),
     *("definitions", "privileges", "indexes", "statistics", "moves", "embeddings"),
-    *("consolidation", "jobs", "settings", "tokens", "engine"),
+    *("consolidation", "jobs", "fading", "settings", "tokens", "engine"),
 ]
 
 

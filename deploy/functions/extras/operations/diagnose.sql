@@ -59,6 +59,7 @@ begin
       ''
     )
   ),
+  ('fading', true, 'no fact or rule fades out of the searches within 14 days'),
   ('settings', true, 'no setting contradicts another'),
   ('tokens', true, 'no access token in use expires soon');
 end;
@@ -122,6 +123,8 @@ begin
     select f.* from memory.examine_consolidation(v_settings, as_of) as f
     union all
     select f.* from memory.examine_jobs(v_settings, as_of) as f
+    union all
+    select f.* from memory.examine_fading(v_settings, as_of) as f
     union all
     select f.* from memory.examine_settings(v_settings) as f
     union all

@@ -541,6 +541,71 @@ $$;
 comment on function memory.examine_settings(memory.settings) is
 'Settings that contradict each other, or the data.';
 
+create or replace function memory.examine_fading(
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns setof memory.finding
+  language plpgsql
+  stable
+  strict
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_threshold float8 := greatest(settings.min_confidence, settings.expiry_threshold);
+  v_day float8 := extract(epoch from as_of) / 86400;
+begin
+  if v_threshold = 0 then
+    return;
+  end if;
+
+  return query
+  select
+    'info', 'fading', 'confidence',
+    format(
+      'facts (%s) and rules (%s) fall below a confidence of %s within 14 days, and so out of searches',
+      f.facts, f.rules, v_threshold
+    ),
+    'See which: pymem list --order fades-next. Confirm what still holds: pymem confirm, or '
+    'memory.confirm_memory. Store what holds for good as stable or permanent.'
+  from (
+    select
+      count(*) filter (where m.memory_type = 'fact') as facts,
+      count(*) filter (where m.memory_type = 'rule') as rules
+    from (
+      -- An index holds the facts of one rate in the order of decay_key.
+      select s.*
+      from unnest('{stable,standard,volatile,ephemeral}'::text[]) as p (permanence)
+      cross join lateral memory.decay_rate_of(p.permanence) as r (decay_rate)
+      cross join lateral (
+        select l.*
+        from memory.listed_memories as l
+        where l.tenant_id = settings.tenant_id and l.memory_type = 'fact'
+          and l.decay_rate = r.decay_rate
+          and l.decay_key >= ln(v_threshold) + r.decay_rate * v_day - 1e-6
+          and l.decay_key <= ln(v_threshold) + r.decay_rate * (v_day + 14) + 1e-6
+      ) as s
+      union all
+      select l.*
+      from memory.listed_memories as l
+      where l.tenant_id = settings.tenant_id and l.memory_type = 'rule' and l.decay_rate > 0
+    ) as m
+    cross join lateral memory.reaches_at(
+      m.confidence, m.decay_rate, m.last_confirmed_at, v_threshold
+    ) as e (ends_at)
+    where m.is_decaying
+      and e.ends_at >= as_of and e.ends_at < as_of + interval '14 days'
+      -- What holds for some weeks only is meant to fade.
+      and e.ends_at - m.last_confirmed_at > interval '60 days'
+  ) as f
+  where f.facts + f.rules > 0;
+end;
+$$;
+
+comment on function memory.examine_fading(memory.settings, timestamptz) is
+'Facts and rules whose effective confidence falls below min_confidence within 14 days, other than '
+'those that hold less than 60 days anyway.';
+
 create or replace function memory.examine_tokens(
   settings memory.settings,
   as_of timestamptz

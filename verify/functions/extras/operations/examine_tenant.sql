@@ -6,5 +6,6 @@ select
   'memory.examine_consolidation(memory.settings,timestamp with time zone)'::regprocedure,
   'memory.examine_jobs(memory.settings,timestamp with time zone)'::regprocedure,
   'memory.examine_settings(memory.settings)'::regprocedure,
+  'memory.examine_fading(memory.settings,timestamp with time zone)'::regprocedure,
   'memory.examine_tokens(memory.settings,timestamp with time zone)'::regprocedure;
 rollback;
