@@ -273,3 +273,12 @@ def test_the_help_of_ingest_keeps_its_lines(pymem: Run) -> None:  # noqa: F811
 
     assert "\\b" not in shown
     assert '\n              "importance": 0..10, "metadata": {...}' in shown
+
+
+@pytest.mark.parametrize("command", ["history", "related", "restore", "archive", "show"])
+def test_what_is_no_id_of_an_entry_is_told(pymem: Run, command: str) -> None:  # noqa: F811
+    refused = pymem("entries", command, "groceries", code=1)
+
+    assert "'groceries'" in refused.stderr
+    assert "[PM002]" in refused.stderr
+    assert "mem-2026-03-01-001" in refused.stderr

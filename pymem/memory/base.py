@@ -14,7 +14,7 @@ from uuid import UUID
 
 from pymem.database import Database, Request
 from pymem.embedding import EmbeddingEngine
-from pymem.errors import NotFoundError
+from pymem.errors import InvalidArgumentError, NotFoundError
 from pymem.memory.background import Background
 from pymem.observing.spans import seen_call
 
@@ -29,6 +29,16 @@ _IDS = frozenset({"memory_id", "source_id", "target_id"})
 ENTRY_ID = re.compile(r"mem-\d{4}-\d\d-\d\d-\d{3,9}", re.ASCII)
 # No memory has this id: a function that gets it does what it does for an unknown id.
 _NOBODY = UUID(int=0)
+
+
+def _check_id(text: str) -> None:
+    try:
+        UUID(text)
+    except ValueError:
+        raise InvalidArgumentError(
+            f"{text[:100]!r} is not an id",
+            hint="Pass a uuid, or the id of an entry, such as mem-2026-03-01-001.",
+        ) from None
 
 
 def _database(url: str, tenant_map: str | Path | None, pool: dict[str, Any]) -> Database:
@@ -237,11 +247,14 @@ class Client:
             name: "infinity" if value is datetime.max else value
             for name, value in arguments.items()
         }
-        named = {
+        texts = {
             name: arguments[name]
             for name in _IDS.intersection(arguments)
-            if isinstance(arguments[name], str) and ENTRY_ID.fullmatch(arguments[name])
+            if isinstance(arguments[name], str)
         }
+        named = {name: text for name, text in texts.items() if ENTRY_ID.fullmatch(text)}
+        for name in sorted(texts.keys() - named.keys()):
+            _check_id(texts[name])
         if not named:
             return await call(arguments)
         uuids = {
