@@ -157,6 +157,13 @@ declare
   );
   v_until timestamptz := clock_timestamp() + interval '5 minutes';
 begin
+  -- Those that wait for this mode hold it in the same order, and keep nobody else waiting. Autovacuum
+  -- gives way to whoever waits for longer than deadlock_timeout.
+  if lock_mode = 'share update exclusive' then
+    perform set_config('lock_timeout', '5min', true);
+    execute format('lock table %s in share update exclusive mode', array_to_string(v_tables, ', '));
+    return;
+  end if;
   loop
     begin
       foreach v_table in array v_tables loop
