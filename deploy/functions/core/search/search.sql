@@ -334,24 +334,21 @@ comment on function memory.check_query(text) is
 
 create or replace function memory.expand_query(query text, scope text default null)
   returns text
-  language plpgsql
+  language sql
   stable
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-begin
-  perform memory.check_query(query);
-  return memory.add_names(query, memory.visible_scope(scope), memory.current_settings());
-end;
+  select memory.add_names(query, memory.visible_scope(scope), memory.current_settings());
 $$;
 
 comment on function memory.expand_query(text, text) is
 'A query with the names of those whom it mentions by what they are to somebody: "Where does my '
 'wife work? (Mirjam)", if a fact says that the wife of user is Mirjam, and others are about '
 'Mirjam. Understood are "my" and "our" (in English, German, French, Dutch and Spanish) and '
-'"Lina''s", followed by a predicate of at most three words. memory.search and memory.recall look '
-'for the words of the expanded query; their embedding should be that of the expanded query, too. '
-'Errors: PM002.';
+'"Lina''s", followed by a predicate of at most three words, in its first 1,000 characters. '
+'memory.search and memory.recall look for the words of the expanded query; their embedding should '
+'be that of the expanded query, too. Errors: PM002 invalid scope.';
 grant execute on function memory.expand_query to memory_writer, memory_reader;
 
 commit;
