@@ -143,7 +143,7 @@ select results_eq(
      ('memory.reverse_change(text,text,uuid,timestamp with time zone,timestamp with time zone)'),
      ('memory.run_job(text,timestamp with time zone)'),
      ('memory.set_embedding(text,uuid,vector,uuid,text)'),
-     ('memory.sweep_memories(text,memory.settings,timestamp with time zone)'),
+     ('memory.sweep_memories(text,uuid[],memory.settings,timestamp with time zone)'),
      ('memory.take_back(text,text,uuid[],timestamp with time zone)'),
      ('memory.tenants_in(name,text,timestamp with time zone)'),
      ('memory.try_settings(memory.settings,jsonb)'),

@@ -138,6 +138,34 @@ def test_a_rebuild_of_the_indexes_never_waits_while_it_keeps_a_writer_waiting(
             rebuilding.connection.rollback()
 
 
+def test_a_sweep_that_lets_a_plan_begin_waits_for_no_fact_that_became_due_meanwhile(
+    database: Database,
+) -> None:
+    database.value("select memory.store_fact('Ada', 'lives in', 'Rome', as_of => '2026-01-01Z')")
+    database.value(
+        "select memory.store_fact('Ada', 'lives in', 'Oslo', valid_from => '2026-03-01Z',"
+        " as_of => '2026-01-02Z')"
+    )
+    lock = "select from memory.facts where content = %s for update"
+    sweep = "select expired from memory.run_decay_sweep('2026-04-01Z') where memory_type = 'fact'"
+
+    with sessions(database, 3) as (sweeping, before, after):
+        before.run(lock, "Rome")
+        swept = sweeping.start(sweep)
+        assert not swept.done()
+        database.value("select memory.store_fact('Bo', 'likes', 'tea', as_of => '2025-01-01Z')")
+        after.run(lock, "tea")
+        before.connection.rollback()
+
+        assert swept.result(10) == [(0,)]
+        sweeping.connection.commit()
+        after.connection.rollback()
+        assert sweeping.run(sweep) == [(1,)]
+        sweeping.connection.commit()
+    states = database.query("select content, validity from memory.facts order by content")
+    assert states == [("Oslo", "active"), ("Rome", "superseded"), ("tea", "expired")]
+
+
 @pytest.mark.parametrize(
     "store",
     [

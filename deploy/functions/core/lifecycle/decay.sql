@@ -32,7 +32,7 @@ create or replace function memory.begin_planned_facts(
   settings memory.settings,
   as_of timestamptz
 )
-  returns void
+  returns uuid[]
   language plpgsql
   volatile
   set search_path = pg_catalog, memory, public, pg_temp
@@ -40,6 +40,7 @@ as $$
 #variable_conflict use_column
 declare
   v_tenant_id text := settings.tenant_id;
+  v_locked uuid[];
   v_due uuid[] := array(
     select f.id
     from memory.facts as f
@@ -52,32 +53,34 @@ declare
   v_held memory.facts;
 begin
   if v_due = '{}' then
-    return;
+    return null;
   end if;
   -- Locks in the order of memory.store_fact. With them the facts that the sweep changes: nobody
   -- locks two facts against their order.
   perform memory.lock_keys_of_facts(v_tenant_id, v_due);
-  perform
-  from memory.facts as f
-  where f.tenant_id = v_tenant_id
-    and f.id in (
-      select k.id
-      from memory.facts as p
-      join memory.facts as k
-        on k.tenant_id = p.tenant_id and k.scope = p.scope and k.predicate_key = p.predicate_key
+  v_locked := array(
+    select f.id
+    from memory.facts as f
+    where f.tenant_id = v_tenant_id
+      and f.id in (
+        select k.id
+        from memory.facts as p
+        join memory.facts as k
+          on k.tenant_id = p.tenant_id and k.scope = p.scope and k.predicate_key = p.predicate_key
+            and (
+              k.entity_id = p.entity_id
+              or k.entity_id is null and p.entity_id is null and k.subject_key = p.subject_key
+            )
+        where p.tenant_id = v_tenant_id and p.id = any (v_due)
           and (
-            k.entity_id = p.entity_id
-            or k.entity_id is null and p.entity_id is null and k.subject_key = p.subject_key
+            k.validity = 'active' or k.validity = 'superseded' and k.valid_to > p.valid_from
           )
-      where p.tenant_id = v_tenant_id and p.id = any (v_due)
-        and (
-          k.validity = 'active' or k.validity = 'superseded' and k.valid_to > p.valid_from
-        )
-      union all
-      select unnest(d.ids) from memory.due_memories('fact', settings, as_of) as d
-    )
-  order by f.id
-  for no key update;
+        union all
+        select unnest(d.ids) from memory.due_memories('fact', settings, as_of) as d
+      )
+    order by f.id
+    for no key update
+  );
 
   foreach v_id in array v_due loop
     -- Somebody else may have been faster, or have forgotten it.
@@ -143,12 +146,14 @@ begin
     where v_held.id is not null
     on conflict (tenant_id, source_type, source_id, target_type, target_id) do nothing;
   end loop;
+  return v_locked;
 end;
 $$;
 
 comment on function memory.begin_planned_facts(memory.settings, timestamptz) is
 'Lets the planned facts that have begun at as_of hold: each supersedes what held under its key '
-'until it began, or is history already if something else was stored as of a later time.';
+'until it began, or is history already if something else was stored as of a later time. Returns '
+'the facts that it has locked, those that are due for a sweep among them; NULL if none begins.';
 
 create or replace function memory.run_decay_sweep(as_of timestamptz default now())
   returns table (
@@ -166,14 +171,16 @@ create or replace function memory.run_decay_sweep(as_of timestamptz default now(
 as $$
 declare
   v_settings memory.settings := memory.current_settings();
+  v_locked uuid[];
 begin
-  perform
-    memory.check_write_time('as_of', as_of),
-    memory.begin_planned_facts(v_settings, as_of);
+  perform memory.check_write_time('as_of', as_of);
+  v_locked := memory.begin_planned_facts(v_settings, as_of);
   return query
   select t.memory_type, s.*
   from unnest(memory.decaying_type_names()) with ordinality as t (memory_type, place)
-  cross join lateral memory.sweep_memories(t.memory_type, v_settings, as_of) as s
+  cross join lateral memory.sweep_memories(
+    t.memory_type, case when t.memory_type = 'fact' then v_locked end, v_settings, as_of
+  ) as s
   order by t.place;
 end;
 $$;
@@ -251,6 +258,7 @@ comment on function memory.due_memories(text, memory.settings, timestamptz) is
 -- more: others may have been faster.
 create or replace function memory.sweep_memories(
   memory_type text,
+  among uuid[],
   settings memory.settings,
   as_of timestamptz
 )
@@ -278,6 +286,11 @@ begin
   where t.memory_type = sweep_memories.memory_type;
   select d.checked, d.ids into checked, v_due
   from memory.due_memories(memory_type, settings, as_of) as d;
+  -- What has become due since others were locked comes with the next sweep: to wait for it with these
+  -- locks could be a deadlock.
+  if among is not null then
+    v_due := array(select unnest(v_due) intersect select unnest(among));
+  end if;
 
   execute format(
     $due$
@@ -327,8 +340,8 @@ begin
 end;
 $$;
 
-comment on function memory.sweep_memories(text, memory.settings, timestamptz) is
-'The part of memory.run_decay_sweep for one type of memory.';
+comment on function memory.sweep_memories(text, uuid[], memory.settings, timestamptz) is
+'The part of memory.run_decay_sweep for one type of memory. among: only these; NULL: all.';
 
 create or replace function memory.run_decay_sweep_all_tenants(as_of timestamptz default now())
   returns table (

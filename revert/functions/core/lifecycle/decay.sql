@@ -3,7 +3,7 @@
 begin;
 
 drop function memory.run_decay_sweep_all_tenants(timestamp with time zone);
-drop function memory.sweep_memories(text,memory.settings,timestamp with time zone);
+drop function memory.sweep_memories(text,uuid[],memory.settings,timestamp with time zone);
 drop function memory.due_memories(text,memory.settings,timestamp with time zone);
 drop function memory.state_expression(text);
 drop function memory.run_decay_sweep(timestamp with time zone);

@@ -7,6 +7,6 @@ select
   'memory.run_decay_sweep(timestamp with time zone)'::regprocedure,
   'memory.state_expression(text)'::regprocedure,
   'memory.due_memories(text,memory.settings,timestamp with time zone)'::regprocedure,
-  'memory.sweep_memories(text,memory.settings,timestamp with time zone)'::regprocedure,
+  'memory.sweep_memories(text,uuid[],memory.settings,timestamp with time zone)'::regprocedure,
   'memory.run_decay_sweep_all_tenants(timestamp with time zone)'::regprocedure;
 rollback;
