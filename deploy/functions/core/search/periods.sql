@@ -914,7 +914,7 @@ begin
   if settings.boost_time > 0 then
     v_period := memory.read_period(query, settings.time_zone, as_of);
     if v_period is null and memory.asks_past(query) then
-      return '{(,)}';
+      return '{(,)}'::tstzmultirange;
     elsif upper(v_period) <= as_of and not memory.asks_events(query) then
       return v_period;
     end if;

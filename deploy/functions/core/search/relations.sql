@@ -38,7 +38,7 @@ as $$
 declare
   v_words text[] := memory.key_words(left(query, 1000));
   v_possessives text[] := '{my,our,mein,meine,meinem,meinen,meiner,meines,unser,unsere,unserem,'
-    'unseren,unserer,mon,ma,mes,notre,nos,mijn,onze,mi,mis,nuestro,nuestra,nuestros,nuestras}';
+    'unseren,unserer,mon,ma,mes,notre,nos,mijn,onze,mi,mis,nuestro,nuestra,nuestros,nuestras}'::text[];
   v_names text;
 begin
   if settings.boost_named = 0 or (v_words && (v_possessives || '{s}'::text[])) is not true then

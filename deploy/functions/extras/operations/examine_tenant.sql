@@ -553,7 +553,7 @@ create or replace function memory.examine_fading(
 as $$
 declare
   v_threshold float8 := greatest(settings.min_confidence, settings.expiry_threshold);
-  v_day float8 := extract(epoch from as_of) / 86400;
+  v_day float8 := (extract(epoch from as_of) / 86400)::float8;
 begin
   if v_threshold = 0 then
     return;

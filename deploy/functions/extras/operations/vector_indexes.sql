@@ -153,7 +153,7 @@ declare
   v_table text;
   -- All waits together end long before anybody who waits for a table looks for a deadlock.
   v_wait_ms integer := greatest(
-    1, extract(epoch from current_setting('deadlock_timeout')::interval) * 1000 / 8
+    1, (extract(epoch from current_setting('deadlock_timeout')::interval) * 1000 / 8)::integer
   );
   v_until timestamptz := clock_timestamp() + interval '5 minutes';
 begin
