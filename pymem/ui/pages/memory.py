@@ -46,10 +46,8 @@ async def _peek(viewer: Viewer, memory_type: MemoryType, memory_id: str) -> dict
     """
     try:
         found = await viewer.turn(viewer.reading.peek_memory(memory_type, memory_id))
-    except InvalidArgumentError as error:
-        if error.code != "PM002":  # not the text of an id
-            raise NotFoundError(f"no {memory_type} has the id {clip(memory_id, 60)}") from error
-        raise
+    except InvalidArgumentError as error:  # not the text of an id
+        raise NotFoundError(f"no {memory_type} has the id {clip(memory_id, 60)}") from error
     if found is None:
         raise NotFoundError(
             f"no {memory_type} has the id {clip(memory_id, 60)}",
