@@ -1,7 +1,7 @@
 -- Whom a query means by what they are to somebody.
 begin;
 \ir fixtures.sql
-select plan(19);
+select plan(20);
 
 select memory.store_fact(f.subject, f.predicate, f.content, scope => f.scope, as_of => '2026-11-01Z')
 from (values
@@ -56,6 +56,12 @@ select memory.store_fact('user', 'mentor', 'an admiral', object_entity_id => :'g
 select is(
   memory.expand_query('What does my mentor teach?'), 'What does my mentor teach? (Grace Hopper)',
   'the entity that a fact names is taken by its name'
+);
+select memory.store_fact('A very old', 'is', 'x', as_of => '2026-11-01Z') \g /dev/null
+select memory.store_fact('user', 'mentor', 'a very old admiral', object_entity_id => :'grace', as_of => '2026-11-01 01:00Z') \g /dev/null
+select is(
+  memory.expand_query('What does my mentor teach?'), 'What does my mentor teach? (Grace Hopper)',
+  'an entity goes before a subject of three words that the text begins with'
 );
 select memory.configure('{"boost_named": 0}') \g /dev/null
 select is(memory.expand_query('my wife'), 'my wife', 'without boost_named, nobody is looked for');

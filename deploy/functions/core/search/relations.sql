@@ -82,7 +82,7 @@ begin
   ),
   -- Whom such a fact names: another subject among its first words.
   named as (
-    select r.position, r.id, 0::bigint as place, e.canonical_name as name
+    select r.position, r.id, -1::bigint as place, e.canonical_name as name
     from relations as r
     join memory.entities as e
       on e.tenant_id = settings.tenant_id and e.id = r.object_entity_id
