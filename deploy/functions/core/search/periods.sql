@@ -759,7 +759,7 @@ declare
   v_words record;
   v_read record;
   v_placed record;
-  v_ahead boolean := memory.asks_ahead(query);
+  v_ahead boolean;
   v_times integer[];
   v_number integer := 1;
   v_at integer;
@@ -788,6 +788,7 @@ begin
   then
     return null;
   end if;
+  v_ahead := memory.asks_ahead(query);
   select t.* into v_read
   from memory.read_times(
     v_words.language, v_words.letters, v_words.readings, v_today, v_ahead
