@@ -323,6 +323,25 @@ comment on function memory.asymmetric_score(bigint, bigint) is
 grant execute on function memory.asymmetric_score
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
+create or replace function memory.decays_until(
+  lifecycle_state text,
+  updated_at timestamptz,
+  as_of timestamptz
+)
+  returns timestamptz
+  language sql
+  immutable
+  parallel safe
+  return case
+    when lifecycle_state in ('superseded', 'expired') then least(updated_at, as_of)
+    else as_of
+  end;
+
+comment on function memory.decays_until(text, timestamptz, timestamptz) is
+'The time at which the confidence of a memory is taken: as_of, but what is history keeps the '
+'confidence that it had when it became so.';
+grant execute on function memory.decays_until to memory_search;
+
 create or replace function memory.is_in_scope(
   memory_type text,
   memory_scope text,

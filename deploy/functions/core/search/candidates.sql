@@ -837,7 +837,8 @@ declare
     where f.tenant_id = settings.tenant_id and f.planned_for is not null and f.validity = 'active'
   );
   v_held tstzmultirange := case
-    when not v_listed then memory.read_former(find_memories.query, settings, as_of)
+    when not v_listed and 'fact' = any (memory_types)
+    then memory.read_former(find_memories.query, settings, as_of)
   end;
 begin
   return query
@@ -907,8 +908,7 @@ begin
       select
         memory.effective_confidence(
           m.confidence, m.decay_rate, m.last_confirmed_at,
-          -- It does not lose confidence once it is history.
-          case when c.former_place is null then as_of else least(m.updated_at, as_of) end
+          memory.decays_until(m.lifecycle_state, m.updated_at, as_of)
         ) as effective_confidence,
         case
           when composite

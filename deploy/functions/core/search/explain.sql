@@ -234,10 +234,7 @@ begin
     memory.recency_of(m.last_referenced_at, m.created_at, v_settings, as_of),
     memory.effective_confidence(
       m.confidence, m.decay_rate, m.last_confirmed_at,
-      case
-        when m.lifecycle_state in ('superseded', 'expired') then least(m.updated_at, as_of)
-        else as_of
-      end
+      memory.decays_until(m.lifecycle_state, m.updated_at, as_of)
     ),
     o.updates_id, o.score
   from outcomes as o

@@ -131,13 +131,9 @@ begin
     ) as m
     join unnest(memory_types) with ordinality as t (type, position) on t.type = m.memory_type
     cross join lateral (
-      -- A fact keeps the confidence that it had when it was superseded or expired.
       select memory.effective_confidence(
         m.confidence, m.decay_rate, m.last_confirmed_at,
-        case
-          when m.lifecycle_state in ('superseded', 'expired') then least(m.updated_at, v_now)
-          else v_now
-        end
+        memory.decays_until(m.lifecycle_state, m.updated_at, v_now)
       ) as effective_confidence
     ) as c
     cross join lateral (

@@ -3,6 +3,7 @@
 begin;
 
 drop function memory.is_in_scope(text,text,text);
+drop function memory.decays_until(text,timestamp with time zone,timestamp with time zone);
 drop function memory.asymmetric_score(bigint,bigint);
 drop function memory.composite_score(double precision,double precision,double precision,double precision,double precision,double precision,double precision,double precision,double precision);
 drop function memory.required_relevance(double precision,double precision,double precision);

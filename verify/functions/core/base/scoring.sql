@@ -17,5 +17,6 @@ select
   'memory.required_relevance(double precision,double precision,double precision)'::regprocedure,
   'memory.composite_score(double precision,double precision,double precision,double precision,double precision,double precision,double precision,double precision,double precision)'::regprocedure,
   'memory.asymmetric_score(bigint,bigint)'::regprocedure,
+  'memory.decays_until(text,timestamp with time zone,timestamp with time zone)'::regprocedure,
   'memory.is_in_scope(text,text,text)'::regprocedure;
 rollback;
