@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from pymem.worker import EmbeddingWorker
 
 _WAIT_SECONDS = 1.0
 _COUNT_SECONDS = 2.0
+"""How often it is counted what is left, which reads the whole queue."""
 _ATTEMPTS = 20
 
 
@@ -78,25 +78,22 @@ async def reembed(
     embedded = 0
     for attempt in range(1, _ATTEMPTS + 1):
         await memory.start_reembedding(engine.model, version)
-        pending = await _pending(memory)
-        asked = time.monotonic()
-        while pending > 0:
+        while (pending := await _pending(memory)) > 0:
             progress(0, pending)
+
+            def advance(count: int) -> None:
+                nonlocal pending
+                pending -= count
+                progress(count, max(0, pending))
+
             try:
-                count = await worker.run_once()
+                count = await worker.run_until_empty(advance, seconds=_COUNT_SECONDS)
             except ConflictError:
                 break  # It is no longer under way.
             embedded += count
             if count == 0:
                 # Others have claimed what is left.
                 await asyncio.sleep(_WAIT_SECONDS)
-            else:
-                pending -= count
-                progress(count, max(0, pending))
-            # Counting reads the whole queue.
-            if count == 0 or pending <= 0 or time.monotonic() - asked > _COUNT_SECONDS:
-                pending = await _pending(memory)
-                asked = time.monotonic()
         scale, unmeasured = await _measure(memory, engine)
         try:
             await memory.activate_embedding_version()

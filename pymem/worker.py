@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from typing import TypeVar
 from uuid import UUID
@@ -15,6 +16,9 @@ from pymem.memory import Memory
 from pymem.observing.spans import seen_embedding
 
 logger = logging.getLogger(__name__)
+
+BATCHES = 3
+"""How many batches are under way at once: one is claimed, one embedded, one stored."""
 
 Result = TypeVar("Result")
 
@@ -35,6 +39,7 @@ class EmbeddingWorker:
         self._memory = memory
         self._engine = engine
         self._batch_size = batch_size
+        self._embeds = asyncio.Lock()
         self._has_warned = False
 
     async def run_once(self) -> int:
@@ -68,7 +73,8 @@ class EmbeddingWorker:
 
     async def _embedding(self, work: Callable[[], Result]) -> Result:
         try:
-            return await asyncio.to_thread(work)
+            async with self._embeds:
+                return await asyncio.to_thread(work)
         except Exception as error:
             # It must not look like a database that is away.
             raise EmbeddingError(
@@ -76,17 +82,37 @@ class EmbeddingWorker:
                 hint="See what pymem doctor says. What waits for vectors is found by its words.",
             ) from error
 
-    async def run_until_empty(self, progress: Callable[[int], None] | None = None) -> int:
+    async def run_until_empty(
+        self, progress: Callable[[int], None] | None = None, *, seconds: float | None = None
+    ) -> int:
         """Embed until nothing is waiting; return how many memories got a vector.
+
+        The engine embeds a batch while the database claims the next one and stores the last one.
+        After a failure, batches that are under way are finished, and the failure is raised.
 
         Args:
             progress: Called after each batch with the number embedded in it.
+            seconds: Begin no batch later than so many seconds from now.
         """
         total = 0
-        while count := await self.run_once():
-            total += count
-            if progress is not None:
-                progress(count)
+        is_over = False
+        begun = time.monotonic()
+
+        async def run() -> None:
+            nonlocal total, is_over
+            try:
+                while not is_over and (count := await self.run_once()):
+                    total += count
+                    if progress is not None:
+                        progress(count)
+                    is_over |= seconds is not None and time.monotonic() - begun > seconds
+            except BaseException:
+                is_over = True
+                raise
+
+        for end in await asyncio.gather(*(run() for _ in range(BATCHES)), return_exceptions=True):
+            if isinstance(end, BaseException):
+                raise end
         return total
 
     async def run_forever(self, poll_seconds: float = 2) -> None:

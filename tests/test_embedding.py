@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
@@ -17,6 +18,7 @@ import pytest
 from pymem import (
     ConflictError,
     EmbeddingEngine,
+    EmbeddingError,
     Memory,
     UnavailableError,
     get_embedding_engine,
@@ -129,7 +131,7 @@ async def test_the_worker_fills_in_what_is_missing(
         total = await EmbeddingWorker(memory, engine, batch_size=5).run_until_empty(counts.append)
 
         assert total == 12
-        assert counts == [5, 5, 2]
+        assert sorted(counts) == [2, 5, 5]
         assert await EmbeddingWorker(memory, engine).run_once() == 0
         active = await memory.active_embedding_version()
         assert active is not None
@@ -142,6 +144,55 @@ async def test_the_worker_fills_in_what_is_missing(
         )
         [best, *_] = await memory.semantic_search("fact", embedding=engine.embed("user pet a dog"))
         assert best.similarity == pytest.approx(1, abs=1e-5)
+
+
+async def test_what_is_embedded_is_stored_while_the_next_batch_is_embedded(
+    database: Database, engine: EmbeddingEngine
+) -> None:
+    both = threading.Barrier(2)
+
+    class Waiting(EmbeddingEngine):
+        """An engine that embeds its second batch only when the vectors of the first are there."""
+
+        def embed_batch(self, texts: Sequence[str | None]) -> list[list[float]]:
+            vectors = engine.embed_batch(texts)
+            if "episode 4" in str(texts):
+                both.wait(20)
+            return vectors
+
+    def stored(count: int) -> None:
+        if count == 4:
+            both.wait(20)
+
+    async with await Memory.connect(database.login("a")) as memory:
+        for n in range(6):
+            await memory.store_episode(f"episode {n}", "home")
+        worker = EmbeddingWorker(memory, Waiting(), batch_size=4)
+        assert await worker.run_until_empty(stored) == 6
+
+
+async def test_batches_under_way_are_finished_when_one_fails(
+    database: Database, engine: EmbeddingEngine
+) -> None:
+    class Failing(EmbeddingEngine):
+        """An engine that cannot embed one text."""
+
+        def embed_batch(self, texts: Sequence[str | None]) -> list[list[float]]:
+            if "episode 3" in str(texts):
+                raise RuntimeError("no room")
+            return engine.embed_batch(texts)
+
+    async with await Memory.connect(database.login("a")) as memory:
+        for n in range(12):
+            await memory.store_episode(f"episode {n}", "home")
+        counts: list[int] = []
+        with pytest.raises(EmbeddingError, match="no room"):
+            await EmbeddingWorker(memory, Failing(), batch_size=2).run_until_empty(counts.append)
+
+    # The batches before the one that failed, and those claimed with it; none is begun after it.
+    assert 2 <= len(counts) <= 3
+    embedded = database.value("select count(*) from memory.episodes where embedding is not null")
+    assert embedded == 2 * len(counts)
 
 
 async def test_what_a_dead_worker_held_comes_back_when_its_lease_ends(database: Database) -> None:
