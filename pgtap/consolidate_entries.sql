@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(96);
+select plan(100);
 
 -- What entries say
 
@@ -550,6 +550,25 @@ select throws_ok($$ select memory.consolidate_entries(max_entries => 0) $$, 'PM0
 select throws_ok($$ select memory.list_entry_clusters('NaN') $$, 'PM002', null, 'a similarity that is no number is refused');
 select memory_test.as_tenant('') \g /dev/null
 select throws_ok($$ select memory.consolidate_entries() $$, '28000', null, 'nothing is consolidated without a tenant');
+
+-- When it is due
+
+select memory_test.as_tenant('due') \g /dev/null
+create function memory_test.is_due(as_of timestamptz)
+  returns boolean
+  language sql
+  return (
+    select c.consolidation_due
+    from memory.create_entry('Something else: ' || md5(is_due.as_of::text), as_of => is_due.as_of) as c
+  );
+select is(
+  array(select memory_test.is_due('2026-05-01Z'::timestamptz + n * interval '1 minute') from generate_series(1, 99) as n order by n),
+  array_fill(false, array[99]), 'a consolidation is not due before 100 entries are new'
+);
+select is(memory_test.is_due('2026-05-01T02:00Z'), true, 'storing the hundredth new entry tells that a consolidation is due');
+select memory.consolidate_entries(as_of => '2026-05-01T03:00Z') \g /dev/null
+select is(memory_test.is_due('2026-05-02T02:59Z'), false, 'a day has to pass since the last consolidation');
+select is(memory_test.is_due('2026-05-02T03:00Z'), true, 'a day after a consolidation, one new entry makes the next one due');
 
 select * from finish();
 rollback;

@@ -126,6 +126,47 @@ async def test_filters_limit_a_query(system: MemorySystem) -> None:
         await system.query("tea", {"confidence_min": 7})
 
 
+async def test_five_memories_are_retrieved_and_ten_queried_unless_told_otherwise(
+    system: MemorySystem,
+) -> None:
+    for number in range(12):
+        await system.create(f"tea, sort {number}", "note", ["tea"])
+
+    retrieved = await system.retrieve("tea")
+    queried = await system.query("tag:tea")
+
+    assert (len(retrieved.memories), retrieved.stats.returned) == (5, 5)
+    assert (len(queried.memories), queried.stats.total_found) == (10, 12)
+
+
+async def test_an_archived_memory_is_found_only_with_the_filter_for_it(
+    database: Database,
+) -> None:
+    async with await Memory.connect(database.login("a")) as memory:
+        system = MemorySystem(memory)
+        old = datetime.now(UTC) - timedelta(days=400)
+        stored = await memory.create_entry("tea from long ago", confidence=0.9, as_of=old)
+        await memory.run_entry_upkeep(period="monthly")
+
+        assert (await system.retrieve("tea")).memories == []
+        [found] = (await system.retrieve("tea", QueryFilters(include_archived=True))).memories
+        assert (found.id, found.band) == (stored.entry_id, "archived")
+        [found] = (await system.query("tag:none OR tea", {"include_archived": True})).memories
+        assert found.id == stored.entry_id
+
+
+async def test_ten_queries_at_once_all_get_their_answer(system: MemorySystem) -> None:
+    for number in range(10):
+        await system.create(f"the tea of shelf {number}", "note", [f"shelf-{number}"], 0.9)
+
+    answers = await asyncio.gather(
+        *(system.query(f"tea AND tag:shelf-{number}") for number in range(10))
+    )
+
+    titles = [[memory.title for memory in answer.memories] for answer in answers]
+    assert titles == [[f"the tea of shelf {number}"] for number in range(10)]
+
+
 async def test_results_are_sorted_as_asked(system: MemorySystem) -> None:
     for title, confidence in (("b", 0.6), ("c", 0.9), ("a", 0.8)):
         await system.create(f"# {title}\n\ntea", "note", [], confidence)
