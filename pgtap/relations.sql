@@ -1,7 +1,7 @@
 -- Whom a query means by what they are to somebody.
 begin;
 \ir fixtures.sql
-select plan(20);
+select plan(31);
 
 select memory.store_fact(f.subject, f.predicate, f.content, scope => f.scope, as_of => '2026-11-01Z')
 from (values
@@ -27,6 +27,32 @@ from (values
   (11, null, null, 'NULL stays NULL')
 ) as r (position, query, expected, what)
 order by r.position;
+select memory.store_fact('user', f.predicate, f.content, as_of => '2026-11-01Z')
+from (values ('mother', 'Ruth, lives in Chur'), ('son', 'Emil'), ('daughter', 'Ida, 7'), ('dad', 'Peter')) as f (predicate, content) \g /dev/null
+select memory.store_fact(f.subject, 'birthday', 'in May', as_of => '2026-11-01Z')
+from unnest('{Ruth,Emil,Ida,Peter}'::text[]) as f (subject) \g /dev/null
+select is(memory.expand_query(r.query), r.query || coalesce(' (' || r.names || ')', ''), r.what)
+from (values
+  (1, 'my mom''s birthday', 'Ruth', 'a mom is a mother'),
+  (2, 'Wo wohnt meine Mutter?', 'mother Ruth', 'the word may be of another language than the fact, whose word is then added'),
+  (3, 'Quand est né mon père ?', 'dad Peter', 'the word of the fact may be one for children'),
+  (4, 'What do my kids want?', 'Ida, Emil', 'kids are sons and daughters'),
+  (5, 'Where does my spouse work?', 'Mirjam', 'a spouse may be a wife'),
+  (6, 'When did mom call Dad?', 'Ruth, Peter', 'mom and dad are those of the user'),
+  (9, 'Who is my supervisor?', 'boss', 'what a fact calls them is added where nobody is named'),
+  (7, 'Is my chat with the kind man over?', null, 'a word means what it means in the language of the question'),
+  (8, 'Lina''s dad', null, 'the dad of somebody else is not that of the user')
+) as r (position, query, names, what)
+order by r.position;
+select is(
+  memory.synonyms_of('dog', 'de') || memory.synonyms_of('mein freund', 'en'), '{dog,mein freund}'::text[],
+  'a word of no relation has no synonyms'
+);
+select is_empty(
+  $$ select s.word from unnest(memory.synonyms_of('partner', null) || memory.synonyms_of('doctor', null)) as s (word)
+     where s.word <> array_to_string(memory.key_words(s.word), ' ') $$,
+  'synonyms are spelled as the keys of facts'
+);
 select is(
   memory.expand_query('my coach', 'home'), 'my coach', 'facts of another scope name nobody'
 );

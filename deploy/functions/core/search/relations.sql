@@ -20,6 +20,130 @@ comment on function memory.key_words(text) is
 'The words of a text in lower case, as they are in the keys of facts.';
 grant execute on function memory.key_words to memory_search;
 
+create or replace function memory.synonyms_of(relation text, language text)
+  returns text[]
+  language sql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select array_agg(distinct w.word order by w.word) || relation
+  from (
+    values
+    (
+      'mother,mom,mum,mama,mommy,mummy,parents', 'mutter,mutti,mama,mami,eltern',
+      'mère,maman,parents', 'madre,mamá,padres', 'moeder,mam,mama,ouders'
+    ),
+    (
+      'father,dad,daddy,papa,parents', 'vater,vati,papa,papi,eltern', 'père,papa,parents',
+      'padre,papá,padres', 'vader,pap,papa,ouders'
+    ),
+    (
+      'wife,spouse,partner', 'frau,ehefrau,partnerin', 'femme,épouse', 'mujer,esposa',
+      'vrouw,partner'
+    ),
+    (
+      'husband,spouse,partner', 'mann,ehemann,partner', 'mari,époux', 'marido,esposo',
+      'man,partner'
+    ),
+    ('girlfriend,fiancée,partner', 'freundin,verlobte,partnerin', 'copine', 'novia', 'vriendin'),
+    ('boyfriend,fiancé,partner', 'freund,verlobter,partner', 'copain', 'novio', 'vriend'),
+    (
+      'son,sons,child,children,kid,kids', 'sohn,söhne,kind,kinder', 'fils,enfant,enfants',
+      'hijo,hijos', 'zoon,kind,kinderen'
+    ),
+    (
+      'daughter,daughters,child,children,kid,kids', 'tochter,töchter,kind,kinder',
+      'fille,filles,enfant,enfants', 'hija,hijas,hijos', 'dochter,kind,kinderen'
+    ),
+    (
+      'brother,brothers,bro,sibling,siblings', 'bruder,brüder,geschwister', 'frère,frères',
+      'hermano,hermanos', 'broer'
+    ),
+    (
+      'sister,sisters,sibling,siblings', 'schwester,schwestern,geschwister',
+      'sœur,sœurs,soeur,soeurs', 'hermana,hermanas,hermanos', 'zus'
+    ),
+    (
+      'grandmother,grandma,granny,grandparents', 'großmutter,grossmutter,oma,großeltern',
+      'grand mère,mamie', 'abuela,abuelos', 'grootmoeder,oma'
+    ),
+    (
+      'grandfather,grandpa,granddad,grandparents', 'großvater,grossvater,opa,großeltern',
+      'grand père,papy', 'abuelo,abuelos', 'grootvader,opa'
+    ),
+    ('mother in law', 'schwiegermutter', 'belle mère', 'suegra', 'schoonmoeder'),
+    ('father in law', 'schwiegervater', 'beau père', 'suegro', 'schoonvader'),
+    ('uncle', 'onkel', 'oncle', 'tío', 'oom'),
+    ('aunt,auntie', 'tante', 'tante', 'tía', 'tante'),
+    (
+      'boss,manager,supervisor', 'chef,chefin,vorgesetzter,vorgesetzte',
+      'chef,cheffe,patron,patronne', 'jefe,jefa', 'baas'
+    ),
+    (
+      'colleague,colleagues,coworker,co worker', 'kollege,kollegin,kollegen', 'collègue,collègues',
+      'colega,colegas', 'collega'
+    ),
+    (
+      'friend,friends', 'freund,freundin,freunde', 'ami,amie,amis', 'amigo,amiga,amigos',
+      'vriend,vriendin'
+    ),
+    (
+      'best friend', 'bester freund,besten freund,beste freundin,besten freundin',
+      'meilleur ami,meilleure amie', 'mejor amigo,mejor amiga', 'beste vriend,beste vriendin'
+    ),
+    (
+      'roommate,flatmate,housemate', 'mitbewohner,mitbewohnerin', 'colocataire',
+      'compañero de piso', 'huisgenoot'
+    ),
+    (
+      'neighbor,neighbour,neighbors,neighbours', 'nachbar,nachbarin,nachbarn',
+      'voisin,voisine,voisins', 'vecino,vecina,vecinos', 'buurman,buurvrouw'
+    ),
+    ('landlord,landlady', 'vermieter,vermieterin', 'propriétaire', 'casero,casera', 'huisbaas'),
+    (
+      'doctor,gp,physician,family doctor', 'arzt,ärztin,hausarzt,hausärztin', 'médecin,docteur',
+      'médico,médica,doctor,doctora', 'huisarts,dokter'
+    ),
+    ('dentist', 'zahnarzt,zahnärztin', 'dentiste', 'dentista', 'tandarts'),
+    (
+      'teacher', 'lehrer,lehrerin', 'maître,maîtresse', 'maestro,maestra,profesor,profesora',
+      'leraar,lerares'
+    ),
+    (
+      'vet,veterinarian', 'tierarzt,tierärztin', 'vétérinaire', 'veterinario,veterinaria',
+      'dierenarts'
+    ),
+    (
+      'dog,dogs,puppy,pet,pets', 'hund,hündin,hunde,haustier', 'chien,chienne', 'perro,perra',
+      'hond,huisdier'
+    ),
+    (
+      'cat,cats,kitten,pet,pets', 'katze,kater,katzen,haustier', 'chat,chatte', 'gato,gata',
+      'kat,poes,huisdier'
+    )
+  ) as g (en, de, fr, es, nl)
+  cross join lateral unnest(
+    string_to_array(concat_ws(',', g.en, g.de, g.fr, g.es, g.nl), ',')
+  ) as w (word)
+  where w.word <> relation
+    and ',' || case language
+      when 'en' then g.en
+      when 'de' then g.de
+      when 'fr' then g.fr
+      when 'es' then g.es
+      when 'nl' then g.nl
+      else concat_ws(',', g.en, g.de, g.fr, g.es, g.nl)
+    end || ',' like '%,' || relation || ',%';
+$$;
+
+comment on function memory.synonyms_of(text, text) is
+'The words of five languages that name the same as a word for what somebody is to somebody: "mom" '
+'and "Mutter" name a mother, a "partner" may be a wife. They are as memory.key_words makes them, '
+'with spaces between them; the word itself is the last one. language: that of the word, en, de, '
+'fr, es or nl; NULL for any.';
+grant execute on function memory.synonyms_of to memory_search;
+
 grant create on schema memory to memory_search;
 set local role memory_search;
 
@@ -37,11 +161,25 @@ create or replace function memory.add_names(
 as $$
 declare
   v_words text[] := memory.key_words(left(query, 1000));
-  v_possessives text[] := '{my,our,mein,meine,meinem,meinen,meiner,meines,unser,unsere,unserem,'
-    'unseren,unserer,mon,ma,mes,notre,nos,mijn,onze,mi,mis,nuestro,nuestra,nuestros,nuestras}'::text[];
+  v_possessives jsonb := '{
+    "my": "en", "our": "en", "mein": "de", "meine": "de", "meinem": "de", "meinen": "de",
+    "meiner": "de", "meines": "de", "unser": "de", "unsere": "de", "unserem": "de",
+    "unseren": "de", "unserer": "de", "mon": "fr", "ma": "fr", "mes": "fr", "notre": "fr",
+    "nos": "fr", "mi": "es", "mis": "es", "nuestro": "es", "nuestra": "es", "nuestros": "es",
+    "nuestras": "es", "mijn": "nl", "onze": "nl"
+  }';
+  -- The user's, which goes without saying, unless one of the others comes before it.
+  v_own text[] := '{mom,mum,mama,mommy,mummy,mutti,mami,maman,mamá,dad,daddy,papa,vati,papi,papá,'
+    'grandma,granny,grandpa,granddad,oma,opa,mamie,papy,abuela,abuelo}'::text[];
+  v_others text[] := '{s,his,her,its,their,your,a,the,another,every,sein,seine,seiner,seinem,'
+    'seinen,ihr,ihre,ihrer,ihrem,ihren,dein,deine,deiner,deinem,deinen,euer,eure,ein,eine,einer,'
+    'einem,einen,der,die,dem,den,son,sa,leur,ton,ta,votre,un,une,le,la,su,tu,vuestro,vuestra,una,'
+    'el}'::text[];
   v_names text;
 begin
-  if settings.boost_named = 0 or (v_words && (v_possessives || '{s}'::text[])) is not true then
+  if settings.boost_named = 0
+    or (v_possessives ?| v_words or v_words && (v_own || '{s}'::text[])) is not true
+  then
     return add_names.query;
   end if;
 
@@ -49,18 +187,27 @@ begin
     select w.word, w.position
     from unnest(v_words) with ordinality as w (word, position)
   ),
-  -- My wife, my best friend; Lina's teacher.
+  -- My wife, my best friend; dad; Lina's teacher.
   mentions as (
     select
       o.position,
       o.subject_key,
-      array_to_string(v_words[o.position + 1:o.position + n.length], ' ') as predicate_key
+      o.language,
+      memory.synonyms_of(
+        array_to_string(v_words[o.position + 1:o.position + n.length], ' '), o.language
+      ) as predicate_keys
     from (
-      select w.position, 'user' as subject_key
+      select w.position, 'user' as subject_key, v_possessives ->> w.word as language
       from words as w
-      where w.word = any (v_possessives)
+      where v_possessives ? w.word
       union all
-      select w.position, array_to_string(v_words[w.position - l.length:w.position - 1], ' ')
+      select w.position - 1, 'user', null
+      from words as w
+      where w.word = any (v_own)
+        and (v_possessives ? v_words[w.position - 1] or v_words[w.position - 1] = any (v_others))
+          is not true
+      union all
+      select w.position, array_to_string(v_words[w.position - l.length:w.position - 1], ' '), 'en'
       from words as w
       cross join generate_series(1, 3) as l (length)
       where w.word = 's' and w.position > l.length
@@ -71,13 +218,15 @@ begin
     limit 60
   ),
   relations as materialized (
-    select m.position, f.id, f.subject_key, f.content, f.object_entity_id
+    select
+      m.position, m.language, f.id, f.subject_key, f.predicate_key, f.content, f.object_entity_id
     from mentions as m
     join memory.facts as f
       on f.tenant_id = settings.tenant_id and f.subject_key = m.subject_key
-        and f.predicate_key = m.predicate_key and f.validity = 'active' and f.planned_for is null
+        and f.predicate_key = any (m.predicate_keys) and f.validity = 'active'
+        and f.planned_for is null
     where memory.is_in_scope('fact', f.scope, add_names.scope)
-    order by m.position, f.id
+    order by m.position, f.predicate_key, f.id
     limit 10
   ),
   -- Whom such a fact names: another subject among its first words.
@@ -111,14 +260,31 @@ begin
       limit 1
     ) as s
   )
-  select string_agg(f.name, ', ' order by f.position, f.id) into v_names
+  select string_agg(t.text, ', ' order by t.position, t.predicate_key, t.id) into v_names
   from (
-    -- Of each fact, the first name, and of those that begin there the longest.
-    select distinct on (n.position, n.id) n.position, n.id, n.name
-    from named as n
-    order by n.position, n.id, n.place, n.name collate "C"
-  ) as f
-  where not v_words @> memory.key_words(f.name);
+    select
+      r.position,
+      r.predicate_key,
+      r.id,
+      concat_ws(
+        ' ',
+        -- What the fact calls them: models of embeddings know that a mom is a mother, in English.
+        case
+          when (f.name is null or r.language <> 'en')
+            and not v_words @> memory.key_words(r.predicate_key)
+          then r.predicate_key
+        end,
+        case when not v_words @> memory.key_words(f.name) then f.name end
+      ) as text
+    from relations as r
+    left join (
+      -- Of each fact, the first name, and of those that begin there the longest.
+      select distinct on (n.position, n.id) n.position, n.id, n.name
+      from named as n
+      order by n.position, n.id, n.place, n.name collate "C"
+    ) as f on f.position = r.position and f.id = r.id
+  ) as t
+  where t.text <> '';
 
   return add_names.query || coalesce(' (' || v_names || ')', '');
 end;

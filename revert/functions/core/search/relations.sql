@@ -3,6 +3,7 @@
 begin;
 
 drop function memory.add_names(text,text,memory.settings);
+drop function memory.synonyms_of(text,text);
 drop function memory.key_words(text);
 
 commit;

@@ -3,5 +3,6 @@
 begin;
 select
   'memory.key_words(text)'::regprocedure,
+  'memory.synonyms_of(text,text)'::regprocedure,
   'memory.add_names(text,text,memory.settings)'::regprocedure;
 rollback;
