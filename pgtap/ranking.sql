@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(131);
+select plan(132);
 
 -- BM25 by hand: four active documents of 2, 3, 2 and 1 lexemes, 2 on average.
 
@@ -980,6 +980,20 @@ select is_empty(
 select is_empty(
   $$ select * from memory_test.on_day('What happened yesterday?', '{"boost_time": 0}') $$,
   'without boost_time nothing is found by its day alone'
+);
+
+select memory.store_fact(
+  'Ada', f.predicate, f.content, permanence => 'permanent', embedding => memory_test.near(0.5),
+  as_of => f.stored_at::timestamptz
+)
+from (values
+  ('holiday', 'two weeks in Brittany in July 2025', '2025-03-01Z'), ('trip', 'Rome, last summer', '2026-03-01Z'),
+  ('job', 'a baker', '2025-07-03Z'), ('plan', 'a week in Wales in July 2024', '2025-03-01Z')
+) as f (predicate, content, stored_at) \g /dev/null
+select results_eq(
+  $$ select * from memory_test.on_day('Where were we in July 2025?', '{"boost_time": 0.3}') as d order by 1 $$,
+  $$ values ('Rome, last summer'), ('a baker'), ('two weeks in Brittany in July 2025') $$,
+  'a fact is of a time that its text names, read as of the day from which it holds, and of that day'
 );
 
 -- Who asks about himself or herself

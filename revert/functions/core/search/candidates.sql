@@ -2,9 +2,6 @@
 
 begin;
 
-drop function memory.find_memories(text[],text,text,public.vector,text,integer,double precision,double precision,text,boolean,boolean,memory.settings,timestamp with time zone);
-drop function memory.former_facts(uuid[],tstzmultirange);
-drop function memory.replaced_by_news(uuid);
 drop function memory.list_candidates(text[],text,text,public.vector,text,integer,double precision,double precision,text,boolean,memory.settings,timestamp with time zone);
 drop function memory.judge_candidates(memory.fused_candidate[],memory.question,bigint,double precision,memory.settings);
 drop function memory.weigh_memories(text[],memory.keyword_query,public.vector,text,integer,double precision,memory.corpus_size[],memory.settings,timestamp with time zone);

@@ -10,8 +10,5 @@ select
   'memory.boost_episodes(memory.fused_candidate[],memory.settings)'::regprocedure,
   'memory.weigh_memories(text[],memory.keyword_query,public.vector,text,integer,double precision,memory.corpus_size[],memory.settings,timestamp with time zone)'::regprocedure,
   'memory.judge_candidates(memory.fused_candidate[],memory.question,bigint,double precision,memory.settings)'::regprocedure,
-  'memory.list_candidates(text[],text,text,public.vector,text,integer,double precision,double precision,text,boolean,memory.settings,timestamp with time zone)'::regprocedure,
-  'memory.replaced_by_news(uuid)'::regprocedure,
-  'memory.former_facts(uuid[],tstzmultirange)'::regprocedure,
-  'memory.find_memories(text[],text,text,public.vector,text,integer,double precision,double precision,text,boolean,boolean,memory.settings,timestamp with time zone)'::regprocedure;
+  'memory.list_candidates(text[],text,text,public.vector,text,integer,double precision,double precision,text,boolean,memory.settings,timestamp with time zone)'::regprocedure;
 rollback;
