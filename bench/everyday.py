@@ -5,7 +5,8 @@ that mostly share no word with their answer, updates, and questions about someth
 is cut into memories of some size; the largest are filled up with other people's matters. All
 questions of a memory are asked one after another, twice, and what is recalled counts as used, as in
 daily use; then the updates are stored and asked for, and all else once more, which they must not
-push aside; then what is not there.
+push aside; then what is not there. A sixth life (--lives family) asks for people by what they are
+to the user ("my wife"), and for what was before an update.
 
 Beside recall stands exact search by meaning alone: cosine similarity over all that is stored.
 
@@ -42,7 +43,7 @@ SYSTEMS: dict[str, dict[str, Any] | None] = {
     "recall, specified": {"ranking": "specified"},
     "recall": {},
 }
-KINDS = ("paraphrase", "words", "number", "negation", "name", "date")
+KINDS = ("paraphrase", "words", "number", "negation", "name", "date", "relation", "past")
 
 Line = dict[str, Any]
 Vectors = dict[str, list[float]]
@@ -211,6 +212,10 @@ async def ask(
     """Return the answer of a system, counting what it returns as used."""
     if SYSTEMS[system] is None:
         return await dense(memory, vector)
+    # As a client with an engine does.
+    expanded = await memory.expand_query(question)
+    if expanded != question:
+        vector = get_embedding_engine().embed_query(expanded)
     return await memory.recall(question, embedding=vector, as_of=NOW)
 
 
@@ -251,6 +256,8 @@ async def live(gateway: Memory, world: World, system: str, vectors: Vectors, tal
     for line in world.updates:
         for question in line["questions"]:
             tally.updates.append((await answers(question["text"], line["id"]))[0])
+        for question in line.get("past", ()):
+            tally.asked[question["kind"]].append(await answers(question["text"], line["updates"]))
     updated = {line["updates"] for line in world.updates}
     for line in world.memories if updated else ():
         for question in line.get("questions", ()):
@@ -279,7 +286,7 @@ async def measure(
             *(
                 q["text"]
                 for line in world.memories + world.updates
-                for q in line.get("questions", ())
+                for q in (*line.get("questions", ()), *line.get("past", ()))
             ),
         )
     }

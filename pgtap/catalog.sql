@@ -357,7 +357,6 @@ select results_eq(
   $$ select f.name::text from memory_test.functions as f
      where f.proowner = 'memory_search'::regrole order by 1 $$,
   $$ values
-     ('memory.add_names(text,text,memory.settings)'),
      ('memory.approximate_neighbors(text,vector,text,integer,double precision,timestamp with time zone)'),
      ('memory.bm25_matches(memory.corpus_size[],memory.keyword_query,text[],memory.word_match[],boolean,'
       || 'memory.settings,text,double precision,timestamp with time zone)'),
@@ -393,6 +392,7 @@ select results_eq(
      ('memory.nearest_neighbors(text,vector,text,integer,double precision,integer,'
       || 'timestamp with time zone)'),
      ('memory.read_query(text,text,memory.settings)'),
+     ('memory.read_relations(text,text,memory.settings)'),
      ('memory.replaced_by_news(uuid)'), ('memory.tagged_entries(text[],text,integer,timestamp with time zone)'),
      ('memory.tagged_facts(jsonb,text,integer)'),
      ('memory.tenants_in(name,text,timestamp with time zone)'), ('memory.tenants_with_memories()'),

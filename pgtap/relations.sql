@@ -1,7 +1,7 @@
 -- Whom a query means by what they are to somebody.
 begin;
 \ir fixtures.sql
-select plan(31);
+select plan(37);
 
 select memory.store_fact(f.subject, f.predicate, f.content, scope => f.scope, as_of => '2026-11-01Z')
 from (values
@@ -63,12 +63,12 @@ select is(
 );
 select results_eq(
   $$ select m.subject, m.content from memory.rank_memories('What does my wife like?', max_results => 2, as_of => '2026-11-02Z') as m $$,
-  $$ values ('user', 'Mirjam, a nurse'), ('Mirjam', 'peonies') $$,
-  'a question about somebody by what they are finds what is known of them'
+  $$ values ('Mirjam', 'peonies'), ('user', 'Mirjam, a nurse') $$,
+  'a question about somebody by what they are finds what is known of them, then who that is'
 );
 select results_eq(
   $$ select m.subject from memory.rank_memories('my best friend''s phone', as_of => '2026-11-02Z') as m limit 2 $$,
-  $$ values ('user'), ('Tom Ray') $$,
+  $$ values ('Tom Ray'), ('user') $$,
   'of several with such a fact, the right one comes first'
 );
 select results_eq(
@@ -77,6 +77,24 @@ select results_eq(
   $$ values ('user'), ('Tom Ray') $$,
   'so it does as of a time'
 );
+select memory.store_fact(f.subject, f.predicate, f.content, as_of => '2026-11-01Z')
+from (values
+  ('user', 'sister', 'Ann, sings in a choir'), ('Ann', 'phone', '555 44, ask for Ann'), ('Ann', 'hobby', 'hobby horses as a hobby'),
+  ('user', 'hobby', 'chess'), ('user', 'doctor', 'Dr. Sethi'), ('Dr. Sethi', 'practice', 'in Mill Lane')
+) as f (subject, predicate, content) \g /dev/null
+select results_eq(
+  format($$ select m.subject from memory.rank_memories(%L, max_results => 1, as_of => '2026-11-02Z') as m $$, r.query),
+  r.expected, r.what
+)
+from (values
+  (1, 'Who is my wife?', $$ values ('user') $$, 'who asks only who somebody is gets who that is'),
+  (2, 'Where does my sister sing?', $$ values ('user') $$, 'who somebody is comes first if it says what is asked for'),
+  (3, 'my sister''s phone', $$ values ('Ann') $$, 'else what is known about somebody comes first, also if nothing more is asked for'),
+  (4, 'In which lane is my doctor?', $$ values ('Dr. Sethi') $$, 'a name may have a dot'),
+  (5, 'What is my hobby?', $$ values ('user') $$, 'who asks about himself or herself gets no hobby of others before the own one'),
+  (6, 'What is the hobby of Ann?', $$ values ('Ann') $$, 'unless the others are named')
+) as r (position, query, expected, what)
+order by r.position;
 select memory.entity_create('Grace Hopper', 'person') as grace \gset
 select memory.store_fact('user', 'mentor', 'an admiral', object_entity_id => :'grace', as_of => '2026-11-01Z') as mentor \gset
 select is(

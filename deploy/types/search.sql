@@ -478,9 +478,38 @@ comment on column memory.question.of_self is
 comment on column memory.question.in_general is
 'Whether it is about the world (memory.asks_in_general).';
 
+create type memory.mentioned as (
+  fact_id uuid,
+  subject_key text,
+  entity_id uuid,
+  is_bare boolean
+);
+
+comment on type memory.mentioned is
+'Somebody whom a query mentions by what they are to somebody.';
+comment on column memory.mentioned.fact_id is 'The fact that says who it is.';
+comment on column memory.mentioned.subject_key is
+'The subject of facts about them (memory.spelling_key); NULL if they are an entity.';
+comment on column memory.mentioned.entity_id is 'The entity that they are.';
+comment on column memory.mentioned.is_bare is 'Whether the fact says nothing but the name.';
+
+create type memory.relations as (
+  query text,
+  people memory.mentioned[],
+  rest text
+);
+
+comment on type memory.relations is
+'Whom a query mentions by what they are to somebody.';
+comment on column memory.relations.query is 'The query with their names (memory.expand_query).';
+comment on column memory.relations.people is 'Those who are named.';
+comment on column memory.relations.rest is
+'What the query says besides them, words with spaces between them; NULL if it mentions nobody.';
+
 grant usage on type
-memory.question, memory.candidate, memory.ranked_memory, memory.fused_candidate, memory.word_match,
-memory.corpus_size, memory.keyword_query, memory.query_condition, memory.settings
+memory.mentioned, memory.relations, memory.question, memory.candidate, memory.ranked_memory,
+memory.fused_candidate, memory.word_match, memory.corpus_size, memory.keyword_query,
+memory.query_condition, memory.settings
 to memory_search;
 
 commit;

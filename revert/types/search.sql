@@ -2,6 +2,8 @@
 
 begin;
 
+drop type memory.relations;
+drop type memory.mentioned;
 drop type memory.question;
 drop type memory.query_token;
 drop type memory.query_condition;

@@ -17,5 +17,7 @@ select
   'memory.context_line'::regtype,
   'memory.query_condition'::regtype,
   'memory.query_token'::regtype,
-  'memory.question'::regtype;
+  'memory.question'::regtype,
+  'memory.mentioned'::regtype,
+  'memory.relations'::regtype;
 rollback;

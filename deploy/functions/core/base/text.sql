@@ -83,6 +83,7 @@ comment on function memory.spelling_key(text) is
 'The form in which a subject, of at most 512 bytes, is part of the key of a fact: in lower case, '
 'with whitespace collapsed and in Unicode''s normal form NFKC, so that neither the width of '
 'letters nor how accents are composed matters.';
+grant execute on function memory.spelling_key to memory_search;
 
 create or replace function memory.predicate_key(predicate text)
   returns text

@@ -675,19 +675,15 @@ as $$
 #variable_conflict use_column
 declare
   v_specified boolean := settings.ranking = 'specified';
-  v_query text := list_candidates.query;
   v_words memory.keyword_query;
   v_corpus memory.corpus_size[];
   v_candidates memory.fused_candidate[];
   v_question memory.question;
   v_documents bigint;
 begin
-  if not (listed or v_specified) then
-    v_query := memory.add_names(v_query, list_candidates.scope, settings);
-  end if;
   if mode <> 'semantic' then
     v_words := memory.read_query(
-      v_query,
+      list_candidates.query,
       coalesce(
         list_candidates.keyword_match,
         case when v_specified then 'all' else settings.keyword_match end
@@ -710,7 +706,7 @@ begin
     return;
   end if;
   v_corpus := memory.corpus_sizes(memory_types);
-  v_question := memory.read_question(v_query, settings, as_of);
+  v_question := memory.read_question(list_candidates.query, settings, as_of);
   select sum(c.documents)::bigint into v_documents
   from unnest(v_corpus) as c;
   -- A variable, because judge_candidates is inlined and evaluates its argument at each use.
@@ -739,7 +735,8 @@ comment on function memory.list_candidates(
 ) is
 'The candidates for a query, unordered, with an outcome for those that are not part of the answer: '
 'weighed by relevance or, if listed or with the ranking "specified", read from the semantic and '
-'keyword lists. depth: entries of each list, or candidates as in memory.weigh_memories. '
+'keyword lists. query: with the names of whom it mentions (memory.read_relations). depth: entries '
+'of each list, or candidates as in memory.weigh_memories. '
 'keyword_match: NULL means the default of the ranking.';
 grant execute on function memory.list_candidates to memory_owner;
 

@@ -108,6 +108,14 @@ declare
   v_depth integer := case when v_listed then max_results else memory.candidate_depth(max_results) end;
   v_sharpness float8 := case when v_listed then 1 else settings.relevance_sharpness end;
   v_updates_first boolean := composite and not v_listed and settings.updates_first;
+  v_relations memory.relations := case
+    when v_listed then row(query, null, null)::memory.relations
+    else memory.read_relations(query, find_memories.scope, settings)
+  end;
+  v_of_self boolean := not v_listed and memory.asks_of_self(query);
+  -- So that what ranks behind another answer leaves room for it.
+  v_spare integer := case when v_of_self or v_relations.people <> '{}' then 5 else 0 end;
+  v_rest tsquery := (memory.read_query(v_relations.rest, 'any', settings)).condition;
   v_has_plans boolean := exists (
     select from memory.facts as f
     where f.tenant_id = settings.tenant_id and f.planned_for is not null and f.validity = 'active'
@@ -121,7 +129,7 @@ begin
   with candidates as materialized (
     select l.*
     from memory.list_candidates(
-      memory_types, mode, find_memories.query, find_memories.embedding, find_memories.scope,
+      memory_types, mode, v_relations.query, find_memories.embedding, find_memories.scope,
       v_depth, find_memories.min_confidence, find_memories.min_relevance,
       find_memories.keyword_match, listed, settings, as_of
     ) as l
@@ -134,7 +142,7 @@ begin
       l.score desc, l.semantic_rank, case when not v_listed then l.similarity end desc nulls last,
       l.created_at desc, l.type_position, l.id
     -- With lists, the composite score orders every entry.
-    limit case when not (v_listed and composite) then max_results end
+    limit case when not (v_listed and composite) then max_results + v_spare end
   ),
   former as materialized (
     select f.*
@@ -269,6 +277,31 @@ begin
         else (e.planned_for, e.age) < (l.planned_for, l.age)
       end
     group by l.id
+  ),
+  -- Who asks where he or she works asks for no one else who works.
+  others as (
+    select o.id, max(s.score) as score
+    from scored as o
+    join memory.facts as f
+      on f.tenant_id = settings.tenant_id and f.id = o.id and f.subject_key <> 'user'
+    join memory.facts as g
+      on g.tenant_id = settings.tenant_id and g.subject_key = 'user'
+      and g.predicate_key = f.predicate_key
+    join scored as s on s.memory_type = 'fact' and s.id = g.id and s.former_place is null
+    where v_of_self and o.memory_type = 'fact' and o.former_place is null and o.named_boost = 0
+    group by o.id
+  ),
+  -- Who somebody is ranks behind what is asked about them, unless it says what is asked for.
+  introductions as (
+    select w.id, max(s.score) as score
+    from unnest(v_relations.people) as p
+    join memory.facts as w on w.tenant_id = settings.tenant_id and w.id = p.fact_id
+    join memory.facts as f
+      on f.tenant_id = settings.tenant_id and f.id <> w.id
+      and (f.subject_key = p.subject_key or f.entity_id = p.entity_id)
+    join scored as s on s.memory_type = 'fact' and s.id = f.id and s.former_place is null
+    where not w.search_vector @@ v_rest and (p.is_bare or f.search_vector @@ v_rest)
+    group by w.id
   )
   select
     s.memory_type, s.id, s.scope, s.subject, s.predicate, s.content, s.importance, s.confidence,
@@ -283,9 +316,14 @@ begin
     on a.memory_type = s.memory_type and a.id = s.asked_id and a.former_place is null
   left join updates as u on s.memory_type = 'fact' and u.id = s.asked_id
   left join turns as t on s.memory_type = 'fact' and t.id = s.asked_id
-  cross join lateral (select least(coalesce(u.score, a.score), t.score) as score) as p
+  left join introductions as i on s.memory_type = 'fact' and i.id = s.asked_id
+  left join others as o on s.memory_type = 'fact' and o.id = s.asked_id
+  cross join lateral (
+    select least(coalesce(u.score, a.score), t.score, i.score, o.score) as score
+  ) as p
   order by
-    p.score desc, coalesce(t.place, 0), s.former_place, case when not composite then s.semantic_rank end,
+    p.score desc, coalesce(t.place, 0), i.id is not null, o.id is not null, s.former_place,
+    case when not composite then s.semantic_rank end,
     case when not composite then s.similarity end desc nulls last,
     u.updates_id is null, s.created_at desc, s.type_position, s.id
   limit max_results;
@@ -299,7 +337,8 @@ comment on function memory.find_memories(
 'The best max_results of memory.list_candidates with all parts of their scores, best first: by '
 'relevance or list score. composite: takes the max_results most relevant, or all entries of the '
 'lists, and orders them by composite score. A question about the past (memory.read_former) also '
-'finds what its facts took the place of.';
+'finds what its facts took the place of. Who somebody is ranks behind what is asked about them '
+'(memory.read_relations), and others behind a user who asks about himself or herself.';
 grant execute on function memory.find_memories to memory_owner;
 
 set local role memory_owner;

@@ -85,9 +85,7 @@ as $$
 declare
   v_now timestamptz := coalesce(known_at, as_of);
   v_specified boolean := settings.ranking = 'specified';
-  v_query text := case
-    when v_specified then query else memory.add_names(query, find_memories_at.scope, settings)
-  end;
+  v_query text := (memory.read_relations(query, find_memories_at.scope, settings)).query;
   v_words memory.keyword_query := memory.read_query(
     v_query, case when v_specified then 'all' else settings.keyword_match end, settings
   );
@@ -359,8 +357,9 @@ comment on function memory.find_memories_at(
 ) is
 'What memory.find_memories would have found at known_at. With valid_at, only the facts that were '
 'valid in the world then, superseded and expired ones included. Relevance, boosts and composite '
-'score are computed the same way, but news does not rank above the older facts it resembles, and '
-'no index applies to the past: this compares all memories of the types, and weighs words by how '
-'many of them contain the word.';
+'score are computed the same way, but news does not rank above the older facts it resembles, nor '
+'who somebody is behind what is known about them, nor others behind the user, and no index '
+'applies to the past: this compares all memories of the types, and weighs words by how many of '
+'them contain the word.';
 
 commit;

@@ -100,7 +100,8 @@ begin
       v_candidates := array(
         select c
         from memory.list_candidates(
-          memory_types, mode, topic, v_embedding, scope, v_depth,
+          memory_types, mode, (memory.read_relations(topic, scope, settings)).query, v_embedding,
+          scope, v_depth,
           -- Entries of any confidence: the tier decides on them.
           case when 'entry' = any (memory_types) then 0 else min_confidence end, min_relevance,
           null, false, settings, as_of

@@ -2,7 +2,7 @@
 
 begin;
 
--- memory_search owns memory.add_names: see neighbors.sql.
+-- memory_search owns memory.read_relations: see neighbors.sql.
 
 set local role memory_owner;
 
@@ -147,12 +147,12 @@ grant execute on function memory.synonyms_of to memory_search;
 grant create on schema memory to memory_search;
 set local role memory_search;
 
-create or replace function memory.add_names(
+create or replace function memory.read_relations(
   query text,
   scope text,
   settings memory.settings
 )
-  returns text
+  returns memory.relations
   language plpgsql
   stable
   security definer
@@ -175,12 +175,15 @@ declare
     'seinen,ihr,ihre,ihrer,ihrem,ihren,dein,deine,deiner,deinem,deinen,euer,eure,ein,eine,einer,'
     'einem,einen,der,die,dem,den,son,sa,leur,ton,ta,votre,un,une,le,la,su,tu,vuestro,vuestra,una,'
     'el}'::text[];
+  -- What asks who somebody is.
+  v_asking text[] := '{name,named,called,heißt,heisst,appelle,nom,nombre,llama,naam,heet}'::text[];
   v_names text;
+  v_relations memory.relations := row(query, array[]::memory.mentioned[], null);
 begin
-  if settings.boost_named = 0
+  if settings.boost_named = 0 or settings.ranking = 'specified'
     or (v_possessives ?| v_words or v_words && (v_own || '{s}'::text[])) is not true
   then
-    return add_names.query;
+    return v_relations;
   end if;
 
   with words as (
@@ -191,23 +194,29 @@ begin
   mentions as (
     select
       o.position,
+      o.begins,
+      o.position + n.length as ends,
       o.subject_key,
       o.language,
       memory.synonyms_of(
         array_to_string(v_words[o.position + 1:o.position + n.length], ' '), o.language
       ) as predicate_keys
     from (
-      select w.position, 'user' as subject_key, v_possessives ->> w.word as language
+      select
+        w.position, w.position as begins, 'user' as subject_key,
+        v_possessives ->> w.word as language
       from words as w
       where v_possessives ? w.word
       union all
-      select w.position - 1, 'user', null
+      select w.position - 1, w.position, 'user', null
       from words as w
       where w.word = any (v_own)
         and (v_possessives ? v_words[w.position - 1] or v_words[w.position - 1] = any (v_others))
           is not true
       union all
-      select w.position, array_to_string(v_words[w.position - l.length:w.position - 1], ' '), 'en'
+      select
+        w.position, w.position - l.length,
+        array_to_string(v_words[w.position - l.length:w.position - 1], ' '), 'en'
       from words as w
       cross join generate_series(1, 3) as l (length)
       where w.word = 's' and w.position > l.length
@@ -219,53 +228,83 @@ begin
   ),
   relations as materialized (
     select
-      m.position, m.language, f.id, f.subject_key, f.predicate_key, f.content, f.object_entity_id
+      m.position, m.begins, m.ends, m.language, f.id, f.subject_key, f.predicate_key, f.content,
+      f.object_entity_id
     from mentions as m
     join memory.facts as f
       on f.tenant_id = settings.tenant_id and f.subject_key = m.subject_key
         and f.predicate_key = any (m.predicate_keys) and f.validity = 'active'
         and f.planned_for is null
-    where memory.is_in_scope('fact', f.scope, add_names.scope)
+    where memory.is_in_scope('fact', f.scope, read_relations.scope)
     order by m.position, f.predicate_key, f.id
     limit 10
   ),
   -- Whom such a fact names: another subject among its first words.
   named as (
-    select r.position, r.id, -1::bigint as place, e.canonical_name as name
+    select
+      r.position, r.id, -1::bigint as place, e.canonical_name as name, null as subject_key,
+      e.id as entity_id
     from relations as r
     join memory.entities as e
       on e.tenant_id = settings.tenant_id and e.id = r.object_entity_id
     union all
-    select r.position, r.id, g.place, s.subject
+    select r.position, r.id, g.place, s.subject, g.subject_key, null
     from relations as r
     cross join lateral (
-      select memory.key_words(left(r.content, 200)) as words
+      -- Dr. Sethi has a dot as a subject, too; what follows a name may be a comma.
+      select
+        memory.key_words(left(r.content, 200)) as words,
+        string_to_array(memory.spelling_key(left(r.content, 200)), ' ') as spelled
       offset 0 -- computes them only once
     ) as c
     cross join lateral (
       select
         3 * p.position - l.length as place,
-        array_to_string(c.words[p.position:p.position + l.length - 1], ' ') as subject_key
-      from generate_series(1, least(8, cardinality(c.words))) as p (position)
+        k.subject_key
+      from generate_series(1, 8) as p (position)
       cross join generate_series(1, 3) as l (length)
-      where p.position + l.length - 1 <= cardinality(c.words)
+      cross join lateral (
+        select array_to_string(c.words[p.position:p.position + l.length - 1], ' ')
+        where p.position + l.length - 1 <= cardinality(c.words)
+        union
+        select rtrim(array_to_string(c.spelled[p.position:p.position + l.length - 1], ' '), ',;:')
+        where p.position + l.length - 1 <= cardinality(c.spelled)
+      ) as k (subject_key)
     ) as g
     cross join lateral (
       select f.subject
       from memory.facts as f
       where f.tenant_id = settings.tenant_id and f.subject_key = g.subject_key
         and f.subject_key not in ('user', r.subject_key)
-        and f.validity = 'active' and memory.is_in_scope('fact', f.scope, add_names.scope)
+        and f.validity = 'active' and memory.is_in_scope('fact', f.scope, read_relations.scope)
       order by f.predicate_key, f.id
       limit 1
     ) as s
   )
-  select string_agg(t.text, ', ' order by t.position, t.predicate_key, t.id) into v_names
+  select
+    string_agg(t.text, ', ' order by t.position, t.predicate_key, t.id) filter (where t.text <> ''),
+    coalesce(
+      array_agg(
+        row(
+          t.id, t.subject_key, t.entity_id,
+          memory.key_words(t.content) = memory.key_words(t.name)
+        )::memory.mentioned
+        order by t.position, t.predicate_key, t.id
+      ) filter (where t.name is not null),
+      v_relations.people
+    ),
+    (
+      select string_agg(w.word, ' ' order by w.position)
+      from words as w
+      where w.word <> all (v_asking)
+        and not exists (
+          select from relations as r where w.position between r.begins and r.ends
+        )
+    )
+  into v_names, v_relations.people, v_relations.rest
   from (
     select
-      r.position,
-      r.predicate_key,
-      r.id,
+      r.position, r.predicate_key, r.id, r.content, f.name, f.subject_key, f.entity_id,
       concat_ws(
         ' ',
         -- What the fact calls them: models of embeddings know that a mom is a mother, in English.
@@ -279,21 +318,22 @@ begin
     from relations as r
     left join (
       -- Of each fact, the first name, and of those that begin there the longest.
-      select distinct on (n.position, n.id) n.position, n.id, n.name
+      select distinct on (n.position, n.id) n.*
       from named as n
       order by n.position, n.id, n.place, n.name collate "C"
     ) as f on f.position = r.position and f.id = r.id
-  ) as t
-  where t.text <> '';
+  ) as t;
 
-  return add_names.query || coalesce(' (' || v_names || ')', '');
+  v_relations.query := read_relations.query || coalesce(' (' || v_names || ')', '');
+  return v_relations;
 end;
 $$;
 
-comment on function memory.add_names(text, text, memory.settings) is
-'As memory.expand_query, for a visible scope (memory.visible_scope). Without boost_named, no names '
-'are looked for.';
-grant execute on function memory.add_names to memory_owner;
+comment on function memory.read_relations(text, text, memory.settings) is
+'Whom a query mentions by what they are to somebody (memory.expand_query), for a visible scope '
+'(memory.visible_scope). Nobody is looked for without boost_named, or with the ranking '
+'"specified", which ranks by the words as they are.';
+grant execute on function memory.read_relations to memory_owner;
 
 set local role memory_owner;
 revoke create on schema memory from memory_search;

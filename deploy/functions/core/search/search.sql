@@ -339,7 +339,10 @@ create or replace function memory.expand_query(query text, scope text default nu
   security definer
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-  select memory.add_names(query, memory.visible_scope(scope), memory.current_settings());
+  select r.query
+  from memory.read_relations(
+    expand_query.query, memory.visible_scope(scope), memory.current_settings()
+  ) as r;
 $$;
 
 comment on function memory.expand_query(text, text) is

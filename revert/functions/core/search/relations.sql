@@ -2,7 +2,7 @@
 
 begin;
 
-drop function memory.add_names(text,text,memory.settings);
+drop function memory.read_relations(text,text,memory.settings);
 drop function memory.synonyms_of(text,text);
 drop function memory.key_words(text);
 

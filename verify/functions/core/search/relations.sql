@@ -4,5 +4,5 @@ begin;
 select
   'memory.key_words(text)'::regprocedure,
   'memory.synonyms_of(text,text)'::regprocedure,
-  'memory.add_names(text,text,memory.settings)'::regprocedure;
+  'memory.read_relations(text,text,memory.settings)'::regprocedure;
 rollback;
