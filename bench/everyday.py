@@ -206,16 +206,19 @@ async def dense(memory: Memory, vector: list[float]) -> list[RankedMemory]:
     return sorted(found, key=lambda one: one.similarity or 0, reverse=True)[:10]
 
 
+async def expand(memory: Memory, question: str, vector: list[float]) -> list[float]:
+    """Return the vector of a question with the names of those whom it mentions, as clients do."""
+    expanded = await memory.expand_query(question)
+    return vector if expanded == question else get_embedding_engine().embed_query(expanded)
+
+
 async def ask(
     memory: Memory, system: str, question: str, vector: list[float]
 ) -> list[RankedMemory]:
     """Return the answer of a system, counting what it returns as used."""
     if SYSTEMS[system] is None:
         return await dense(memory, vector)
-    # As a client with an engine does.
-    expanded = await memory.expand_query(question)
-    if expanded != question:
-        vector = get_embedding_engine().embed_query(expanded)
+    vector = await expand(memory, question, vector)
     return await memory.recall(question, embedding=vector, as_of=NOW)
 
 
@@ -236,7 +239,11 @@ async def live(gateway: Memory, world: World, system: str, vectors: Vectors, tal
 
     async def is_below_floor(question: str, expected: str) -> bool:
         found = await memory.rank_memories(
-            question, embedding=vectors[question], min_relevance=0.0, max_results=10, as_of=NOW
+            question,
+            embedding=await expand(memory, question, vectors[question]),
+            min_relevance=0.0,
+            max_results=10,
+            as_of=NOW,
         )
         return expected in [names.get(one.id) for one in found]
 

@@ -14,7 +14,7 @@ from pymem.worker import EmbeddingWorker
 
 _WAIT_SECONDS = 1.0
 _COUNT_SECONDS = 2.0
-"""How often it is counted what is left, which reads the whole queue."""
+"""How often the rest is counted, which reads the whole queue."""
 _ATTEMPTS = 20
 
 
@@ -82,7 +82,8 @@ async def reembed(
             progress(0, pending)
 
             def advance(count: int) -> None:
-                nonlocal pending
+                nonlocal pending, embedded
+                embedded += count
                 pending -= count
                 progress(count, max(0, pending))
 
@@ -90,7 +91,6 @@ async def reembed(
                 count = await worker.run_until_empty(advance, seconds=_COUNT_SECONDS)
             except ConflictError:
                 break  # It is no longer under way.
-            embedded += count
             if count == 0:
                 # Others have claimed what is left.
                 await asyncio.sleep(_WAIT_SECONDS)

@@ -39,7 +39,7 @@ class EmbeddingWorker:
         self._memory = memory
         self._engine = engine
         self._batch_size = batch_size
-        self._embeds = asyncio.Lock()
+        self._turn = asyncio.Lock()
         self._has_warned = False
 
     async def run_once(self) -> int:
@@ -61,8 +61,10 @@ class EmbeddingWorker:
         if not claimed:
             return 0
         texts = [memory.content for memory in claimed]
-        with seen_embedding(self._engine.model):
-            vectors = await self._embedding(lambda: self._engine.embed_batch(texts))
+        # Batches take turns, each with all processors.
+        async with self._turn:
+            with seen_embedding(self._engine.model):
+                vectors = await self._embedding(lambda: self._engine.embed_batch(texts))
         stored = await self._memory.set_embeddings(
             [(memory.memory_type, memory.memory_id) for memory in claimed],
             vectors,
@@ -73,8 +75,7 @@ class EmbeddingWorker:
 
     async def _embedding(self, work: Callable[[], Result]) -> Result:
         try:
-            async with self._embeds:
-                return await asyncio.to_thread(work)
+            return await asyncio.to_thread(work)
         except Exception as error:
             # It must not look like a database that is away.
             raise EmbeddingError(
@@ -88,7 +89,8 @@ class EmbeddingWorker:
         """Embed until nothing is waiting; return how many memories got a vector.
 
         The engine embeds a batch while the database claims the next one and stores the last one.
-        After a failure, batches that are under way are finished, and the failure is raised.
+        After a failure, batches that are under way are finished, and the failure is raised; of
+        several, that of the engine, and the others are logged.
 
         Args:
             progress: Called after each batch with the number embedded in it.
@@ -110,9 +112,13 @@ class EmbeddingWorker:
                 is_over = True
                 raise
 
-        for end in await asyncio.gather(*(run() for _ in range(BATCHES)), return_exceptions=True):
-            if isinstance(end, BaseException):
-                raise end
+        ends = await asyncio.gather(*(run() for _ in range(BATCHES)), return_exceptions=True)
+        failures = [end for end in ends if isinstance(end, BaseException)]
+        failures.sort(key=lambda failure: not isinstance(failure, EmbeddingError))
+        for other in failures[1:]:
+            logger.warning("another batch failed, too: %s", other)
+        if failures:
+            raise failures[0]
         return total
 
     async def run_forever(self, poll_seconds: float = 2) -> None:

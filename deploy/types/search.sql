@@ -502,9 +502,10 @@ create type memory.relations as (
 comment on type memory.relations is
 'Whom a query mentions by what they are to somebody.';
 comment on column memory.relations.query is 'The query with their names (memory.expand_query).';
-comment on column memory.relations.people is 'Those who are named.';
+comment on column memory.relations.people is 'Those who are named; NULL: nobody.';
 comment on column memory.relations.rest is
-'What the query says besides them, words with spaces between them; NULL if it mentions nobody.';
+'What the query says besides them, and besides asking who they are: words with spaces between '
+'them; NULL if nobody is named.';
 
 grant usage on type
 memory.mentioned, memory.relations, memory.question, memory.candidate, memory.ranked_memory,

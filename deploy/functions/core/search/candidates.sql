@@ -546,7 +546,7 @@ begin atomic
         s.planned_for,
         case
           when (question).period is not null and c.memory_type = 'fact'
-            -- Reading a text takes 0.2 ms, and would boost little what hardly fits.
+            -- Reading a text takes 0.2 ms.
             and c.relevance >= 0.2
           then memory.read_period(
             s.content, (settings).time_zone, coalesce(s.valid_from, c.created_at)

@@ -114,7 +114,7 @@ declare
   end;
   v_of_self boolean := not v_listed and memory.asks_of_self(query);
   -- So that what ranks behind another answer leaves room for it.
-  v_spare integer := case when v_of_self or v_relations.people <> '{}' then 5 else 0 end;
+  v_spare integer := case when v_of_self or v_relations.people is not null then 5 else 0 end;
   v_rest tsquery := (memory.read_query(v_relations.rest, 'any', settings)).condition;
   v_has_plans boolean := exists (
     select from memory.facts as f
@@ -278,29 +278,38 @@ begin
       end
     group by l.id
   ),
-  -- Who asks where he or she works asks for no one else who works.
+  standing as materialized (
+    select
+      s.id, f.subject_key, f.predicate_key, f.entity_id, f.search_vector, s.subject, s.words,
+      s.named_boost, s.relevance, least(coalesce(u.score, s.score), t.score) as score
+    from scored as s
+    join memory.facts as f on f.tenant_id = settings.tenant_id and f.id = s.id
+    left join updates as u on u.id = s.id
+    left join turns as t on t.id = s.id
+    where v_spare > 0 and s.memory_type = 'fact' and s.former_place is null
+  ),
+  -- "Where do I work?" does not ask where anybody else works.
   others as (
     select o.id, max(s.score) as score
-    from scored as o
-    join memory.facts as f
-      on f.tenant_id = settings.tenant_id and f.id = o.id and f.subject_key <> 'user'
-    join memory.facts as g
-      on g.tenant_id = settings.tenant_id and g.subject_key = 'user'
-      and g.predicate_key = f.predicate_key
-    join scored as s on s.memory_type = 'fact' and s.id = g.id and s.former_place is null
-    where v_of_self and o.memory_type = 'fact' and o.former_place is null and o.named_boost = 0
+    from standing as o
+    join standing as s on s.subject_key = 'user' and s.predicate_key = o.predicate_key
+    where v_of_self and o.subject_key <> 'user'
+      -- Unless they are named, or what they have fits clearly better.
+      and o.named_boost = 0
+      and strpos(
+        memory.normalize_name(v_relations.query), memory.normalize_name(o.subject)
+      ) = 0
+      and o.relevance <= s.relevance + 0.3 and coalesce(o.words, 0) <= coalesce(s.words, 0) + 0.05
     group by o.id
   ),
   -- Who somebody is ranks behind what is asked about them, unless it says what is asked for.
   introductions as (
     select w.id, max(s.score) as score
     from unnest(v_relations.people) as p
-    join memory.facts as w on w.tenant_id = settings.tenant_id and w.id = p.fact_id
-    join memory.facts as f
-      on f.tenant_id = settings.tenant_id and f.id <> w.id
-      and (f.subject_key = p.subject_key or f.entity_id = p.entity_id)
-    join scored as s on s.memory_type = 'fact' and s.id = f.id and s.former_place is null
-    where not w.search_vector @@ v_rest and (p.is_bare or f.search_vector @@ v_rest)
+    join standing as w on w.id = p.fact_id
+    join standing as s
+      on s.id <> w.id and (s.subject_key = p.subject_key or s.entity_id = p.entity_id)
+    where not w.search_vector @@ v_rest and (p.is_bare or s.search_vector @@ v_rest)
     group by w.id
   )
   select
@@ -335,8 +344,9 @@ comment on function memory.find_memories(
   memory.settings, timestamptz
 ) is
 'The best max_results of memory.list_candidates with all parts of their scores, best first: by '
-'relevance or list score. composite: takes the max_results most relevant, or all entries of the '
-'lists, and orders them by composite score. A question about the past (memory.read_former) also '
+'relevance or list score. composite: takes the max_results most relevant (five more for questions '
+'about the user or relatives), or all entries of the lists, and orders them by composite score. A '
+'question about the past (memory.read_former) also '
 'finds what its facts took the place of. Who somebody is ranks behind what is asked about them '
 '(memory.read_relations), and others behind a user who asks about himself or herself.';
 grant execute on function memory.find_memories to memory_owner;

@@ -357,9 +357,8 @@ comment on function memory.find_memories_at(
 ) is
 'What memory.find_memories would have found at known_at. With valid_at, only the facts that were '
 'valid in the world then, superseded and expired ones included. Relevance, boosts and composite '
-'score are computed the same way, but news does not rank above the older facts it resembles, nor '
-'who somebody is behind what is known about them, nor others behind the user, and no index '
-'applies to the past: this compares all memories of the types, and weighs words by how many of '
-'them contain the word.';
+'score are computed the same way, but they alone, and what is planned, decide on the order: not '
+'news, nor who is asked about. No index applies to the past: this compares all memories of the '
+'types, and weighs words by how many of them contain the word.';
 
 commit;

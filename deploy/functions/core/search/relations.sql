@@ -17,7 +17,7 @@ create or replace function memory.key_words(content text)
   );
 
 comment on function memory.key_words(text) is
-'The words of a text in lower case, as they are in the keys of facts.';
+'The words of a text in lower case, letters and digits only.';
 grant execute on function memory.key_words to memory_search;
 
 create or replace function memory.synonyms_of(relation text, language text)
@@ -31,49 +31,66 @@ as $$
   from (
     values
     (
-      'mother,mom,mum,mama,mommy,mummy,parents', 'mutter,mutti,mama,mami,eltern',
-      'mère,maman,parents', 'madre,mamá,padres', 'moeder,mam,mama,ouders'
+      'mother,mom,mum,mama,mommy,mummy,+parents', 'mutter,mutti,mama,mami,+eltern',
+      'mère,maman,+parents', 'madre,mamá,+padres', 'moeder,mam,mama,+ouders'
     ),
     (
-      'father,dad,daddy,papa,parents', 'vater,vati,papa,papi,eltern', 'père,papa,parents',
-      'padre,papá,padres', 'vader,pap,papa,ouders'
+      'father,dad,daddy,papa,+parents', 'vater,vati,papa,papi,+eltern', 'père,papa,+parents',
+      'padre,papá,+padres', 'vader,pap,papa,+ouders'
     ),
+    ('parents', 'eltern', 'parents', 'padres', 'ouders'),
     (
       'wife,spouse,partner', 'frau,ehefrau,partnerin', 'femme,épouse', 'mujer,esposa',
       'vrouw,partner'
     ),
     (
-      'husband,spouse,partner', 'mann,ehemann,partner', 'mari,époux', 'marido,esposo',
-      'man,partner'
+      'husband,spouse,partner', 'mann,ehemann,partner', 'mari,époux', 'marido,esposo', 'man,partner'
     ),
     ('girlfriend,fiancée,partner', 'freundin,verlobte,partnerin', 'copine', 'novia', 'vriendin'),
     ('boyfriend,fiancé,partner', 'freund,verlobter,partner', 'copain', 'novio', 'vriend'),
     (
-      'son,sons,child,children,kid,kids', 'sohn,söhne,kind,kinder', 'fils,enfant,enfants',
-      'hijo,hijos', 'zoon,kind,kinderen'
+      'son,+sons,+child,+children,+kid,+kids', 'sohn,+söhne,+kind,+kinder', 'fils,+enfant,+enfants',
+      'hijo,+hijos', 'zoon,+kind,+kinderen'
     ),
     (
-      'daughter,daughters,child,children,kid,kids', 'tochter,töchter,kind,kinder',
-      'fille,filles,enfant,enfants', 'hija,hijas,hijos', 'dochter,kind,kinderen'
+      'daughter,+daughters,+child,+children,+kid,+kids', 'tochter,+töchter,+kind,+kinder',
+      'fille,+filles,+enfant,+enfants', 'hija,+hijas,+hijos', 'dochter,+kind,+kinderen'
+    ),
+    ('child,kid', 'kind', 'enfant', '', 'kind'),
+    ('children,kids', 'kinder', 'enfants', 'hijos', 'kinderen'),
+    (
+      'brother,bro,+brothers,+sibling,+siblings', 'bruder,+brüder,+geschwister', 'frère,+frères',
+      'hermano,+hermanos', 'broer,+broers'
     ),
     (
-      'brother,brothers,bro,sibling,siblings', 'bruder,brüder,geschwister', 'frère,frères',
-      'hermano,hermanos', 'broer'
+      'sister,+sisters,+sibling,+siblings', 'schwester,+schwestern,+geschwister',
+      'sœur,soeur,+sœurs,+soeurs', 'hermana,+hermanas,+hermanos', 'zus,+zussen'
+    ),
+    ('siblings', 'geschwister', '', 'hermanos', ''),
+    (
+      'grandmother,grandma,granny,+grandparents', 'großmutter,grossmutter,oma,+großeltern',
+      'grand mère,grand-mère,mamie,+grands parents', 'abuela,+abuelos',
+      'grootmoeder,oma,+grootouders'
     ),
     (
-      'sister,sisters,sibling,siblings', 'schwester,schwestern,geschwister',
-      'sœur,sœurs,soeur,soeurs', 'hermana,hermanas,hermanos', 'zus'
+      'grandfather,grandpa,granddad,+grandparents', 'großvater,grossvater,opa,+großeltern',
+      'grand père,grand-père,papy,+grands parents', 'abuelo,+abuelos', 'grootvader,opa,+grootouders'
     ),
     (
-      'grandmother,grandma,granny,grandparents', 'großmutter,grossmutter,oma,großeltern',
-      'grand mère,mamie', 'abuela,abuelos', 'grootmoeder,oma'
+      'mother in law,mother-in-law', 'schwiegermutter', 'belle mère,belle-mère', 'suegra',
+      'schoonmoeder'
     ),
     (
-      'grandfather,grandpa,granddad,grandparents', 'großvater,grossvater,opa,großeltern',
-      'grand père,papy', 'abuelo,abuelos', 'grootvader,opa'
+      'father in law,father-in-law', 'schwiegervater', 'beau père,beau-père', 'suegro',
+      'schoonvader'
     ),
-    ('mother in law', 'schwiegermutter', 'belle mère', 'suegra', 'schoonmoeder'),
-    ('father in law', 'schwiegervater', 'beau père', 'suegro', 'schoonvader'),
+    ('brother in law,brother-in-law', 'schwager', 'beau frère,beau-frère', 'cuñado', 'zwager'),
+    ('sister in law,sister-in-law', 'schwägerin', 'belle sœur,belle-sœur', 'cuñada', 'schoonzus'),
+    ('son in law,son-in-law', 'schwiegersohn', 'gendre', 'yerno', 'schoonzoon'),
+    (
+      'daughter in law,daughter-in-law', 'schwiegertochter', 'belle fille,belle-fille', 'nuera',
+      'schoondochter'
+    ),
     ('uncle', 'onkel', 'oncle', 'tío', 'oom'),
     ('aunt,auntie', 'tante', 'tante', 'tía', 'tante'),
     (
@@ -81,12 +98,12 @@ as $$
       'chef,cheffe,patron,patronne', 'jefe,jefa', 'baas'
     ),
     (
-      'colleague,colleagues,coworker,co worker', 'kollege,kollegin,kollegen', 'collègue,collègues',
-      'colega,colegas', 'collega'
+      'colleague,coworker,co worker,co-worker,+colleagues,+coworkers', 'kollege,kollegin,+kollegen',
+      'collègue,+collègues', 'colega,+colegas', 'collega,+collegas'
     ),
     (
-      'friend,friends', 'freund,freundin,freunde', 'ami,amie,amis', 'amigo,amiga,amigos',
-      'vriend,vriendin'
+      'friend,+friends', 'freund,freundin,+freunde', 'ami,amie,+amis', 'amigo,amiga,+amigos',
+      'vriend,vriendin,+vrienden'
     ),
     (
       'best friend', 'bester freund,besten freund,beste freundin,besten freundin',
@@ -97,8 +114,8 @@ as $$
       'compañero de piso', 'huisgenoot'
     ),
     (
-      'neighbor,neighbour,neighbors,neighbours', 'nachbar,nachbarin,nachbarn',
-      'voisin,voisine,voisins', 'vecino,vecina,vecinos', 'buurman,buurvrouw'
+      'neighbor,neighbour,+neighbors,+neighbours', 'nachbar,nachbarin,+nachbarn',
+      'voisin,voisine,+voisins', 'vecino,vecina,+vecinos', 'buurman,buurvrouw,+buren'
     ),
     ('landlord,landlady', 'vermieter,vermieterin', 'propriétaire', 'casero,casera', 'huisbaas'),
     (
@@ -115,33 +132,37 @@ as $$
       'dierenarts'
     ),
     (
-      'dog,dogs,puppy,pet,pets', 'hund,hündin,hunde,haustier', 'chien,chienne', 'perro,perra',
-      'hond,huisdier'
+      'dog,puppy,+dogs,+pet,+pets', 'hund,hündin,+hunde,+haustier', 'chien,chienne',
+      'perro,perra,+mascota', 'hond,+huisdier'
     ),
     (
-      'cat,cats,kitten,pet,pets', 'katze,kater,katzen,haustier', 'chat,chatte', 'gato,gata',
-      'kat,poes,huisdier'
+      'cat,kitten,+cats,+pet,+pets', 'katze,kater,+katzen,+haustier', 'chat,chatte',
+      'gato,gata,+mascota', 'kat,poes,+huisdier'
     )
   ) as g (en, de, fr, es, nl)
   cross join lateral unnest(
     string_to_array(concat_ws(',', g.en, g.de, g.fr, g.es, g.nl), ',')
   ) as w (word)
-  where w.word <> relation
-    and ',' || case language
-      when 'en' then g.en
-      when 'de' then g.de
-      when 'fr' then g.fr
-      when 'es' then g.es
-      when 'nl' then g.nl
-      else concat_ws(',', g.en, g.de, g.fr, g.es, g.nl)
-    end || ',' like '%,' || relation || ',%';
+  where w.word not in ('', relation) and w.word not like '+%'
+    and ',' || translate(
+      case language
+        when 'en' then g.en
+        when 'de' then g.de
+        when 'fr' then g.fr
+        when 'es' then g.es
+        when 'nl' then g.nl
+        else concat_ws(',', g.en, g.de, g.fr, g.es, g.nl)
+      end,
+      '+', ''
+    ) || ',' like '%,' || relation || ',%';
 $$;
 
 comment on function memory.synonyms_of(text, text) is
-'The words of five languages that name the same as a word for what somebody is to somebody: "mom" '
-'and "Mutter" name a mother, a "partner" may be a wife. They are as memory.key_words makes them, '
-'with spaces between them; the word itself is the last one. language: that of the word, en, de, '
-'fr, es or nl; NULL for any.';
+'What else facts may call whom a word means, such as "my mom" or "meine Mutter": keys of '
+'predicates that mean the same in five languages. The word itself is the last one; it is as '
+'memory.key_words makes it, with spaces between several. One for several people, such as '
+'"parents" (+ in the list), also means each of them, but none of them means it. language: that of '
+'the word, en, de, fr, es or nl; NULL for any.';
 grant execute on function memory.synonyms_of to memory_search;
 
 grant create on schema memory to memory_search;
@@ -168,20 +189,34 @@ declare
     "nos": "fr", "mi": "es", "mis": "es", "nuestro": "es", "nuestra": "es", "nuestros": "es",
     "nuestras": "es", "mijn": "nl", "onze": "nl"
   }';
-  -- The user's, which goes without saying, unless one of the others comes before it.
-  v_own text[] := '{mom,mum,mama,mommy,mummy,mutti,mami,maman,mamá,dad,daddy,papa,vati,papi,papá,'
-    'grandma,granny,grandpa,granddad,oma,opa,mamie,papy,abuela,abuelo}'::text[];
-  v_others text[] := '{s,his,her,its,their,your,a,the,another,every,sein,seine,seiner,seinem,'
-    'seinen,ihr,ihre,ihrer,ihrem,ihren,dein,deine,deiner,deinem,deinen,euer,eure,ein,eine,einer,'
-    'einem,einen,der,die,dem,den,son,sa,leur,ton,ta,votre,un,une,le,la,su,tu,vuestro,vuestra,una,'
-    'el}'::text[];
+  -- The user's, which goes without saying where none but such a word comes before it.
+  v_own jsonb := '{
+    "mom": "en", "mum": "en", "mommy": "en", "mummy": "en", "dad": "en", "daddy": "en",
+    "grandma": "en", "granny": "en", "grandpa": "en", "granddad": "en", "mutti": "de",
+    "mami": "de", "vati": "de", "papi": "de", "mama": null, "papa": null, "oma": null,
+    "opa": null, "maman": "fr", "mamie": "fr", "papy": "fr", "mamá": "es", "papá": "es",
+    "abuela": "es", "abuelo": "es"
+  }';
+  v_before text[] := '{is,are,was,were,does,do,did,has,have,had,can,could,will,would,should,may,'
+    'might,must,to,with,for,from,of,and,or,at,by,about,without,when,where,what,who,how,why,if,'
+    'than,like,call,called,ask,asked,tell,told,visit,see,saw,meet,met,give,gave,buy,help,send,'
+    'sent,text,phone,email,remind,pay,get,take,bring,make,makes,made,keep,keeps,let,love,miss,'
+    'because,ist,sind,war,hat,hatte,wird,kann,soll,muss,mit,für,von,bei,zu,und,oder,an,wann,wo,'
+    'wie,wohnt,heißt,lebt,arbeitet,ruf,rufe,frag,sag,besuche,wenn,ob,ohne,über,est,a,avec,pour,de,'
+    'à,et,ou,chez,que,quand,où,habite,appelle,es,está,con,para,y,o,cuando,vive,heeft,met,voor,van,'
+    'bij,en,woont,aan}'::text[];
+  -- What makes something else of such a word: a mother tongue.
+  v_after text[] := '{tongue,peeve,project,projects,company,companies,process,processes,theme,'
+    'board,joke,jokes,smith,brother,sister}'::text[];
   -- What asks who somebody is.
-  v_asking text[] := '{name,named,called,heißt,heisst,appelle,nom,nombre,llama,naam,heet}'::text[];
+  v_asking text[] := '{who,what,is,are,was,were,do,does,did,you,i,me,the,a,s,name,named,called,'
+    'tell,know,remember,remind,wer,wie,ist,sind,heißt,heisst,name,qui,est,comment,appelle,nom,'
+    'quién,quien,es,cómo,como,llama,nombre,hoe,wie,heet,naam}'::text[];
   v_names text;
-  v_relations memory.relations := row(query, array[]::memory.mentioned[], null);
+  v_relations memory.relations := row(query, null, null);
 begin
   if settings.boost_named = 0 or settings.ranking = 'specified'
-    or (v_possessives ?| v_words or v_words && (v_own || '{s}'::text[])) is not true
+    or (v_possessives ?| v_words or v_own ?| v_words or 's' = any (v_words)) is not true
   then
     return v_relations;
   end if;
@@ -208,11 +243,16 @@ begin
       from words as w
       where v_possessives ? w.word
       union all
-      select w.position - 1, w.position, 'user', null
+      select w.position - 1, w.position, 'user', v_own ->> w.word
       from words as w
-      where w.word = any (v_own)
-        and (v_possessives ? v_words[w.position - 1] or v_words[w.position - 1] = any (v_others))
-          is not true
+      where v_own ? w.word
+        and (
+          w.position = 1
+          or v_words[w.position - 1] = any (v_before)
+          -- What's mom's number?
+          or v_words[w.position - 1] = 's'
+          and v_words[w.position - 2] = any ('{what,where,who,when,how}'::text[])
+        )
       union all
       select
         w.position, w.position - l.length,
@@ -223,6 +263,8 @@ begin
     ) as o
     cross join generate_series(1, 3) as n (length)
     where o.position + n.length <= cardinality(v_words)
+      and (v_words[o.position + n.length + 1] = any (v_after)) is not true
+      and v_words[o.position + n.length + 1:o.position + n.length + 2] <> '{in,law}'
     order by o.position, o.subject_key, n.length
     limit 60
   ),
@@ -270,29 +312,48 @@ begin
         select rtrim(array_to_string(c.spelled[p.position:p.position + l.length - 1], ' '), ',;:')
         where p.position + l.length - 1 <= cardinality(c.spelled)
       ) as k (subject_key)
+      where k.subject_key not in ('user', r.subject_key)
     ) as g
     cross join lateral (
       select f.subject
       from memory.facts as f
       where f.tenant_id = settings.tenant_id and f.subject_key = g.subject_key
-        and f.subject_key not in ('user', r.subject_key)
         and f.validity = 'active' and memory.is_in_scope('fact', f.scope, read_relations.scope)
       order by f.predicate_key, f.id
       limit 1
     ) as s
+  ),
+  told as (
+    select
+      r.position, r.predicate_key, r.id, r.content, f.name, f.subject_key, f.entity_id,
+      concat_ws(
+        ' ',
+        -- What the fact calls them: models of embeddings know that a mom is a mother, in English.
+        case
+          when (f.name is null or r.language is distinct from 'en')
+            and not v_words @> memory.key_words(r.predicate_key)
+          then r.predicate_key
+        end,
+        case when not v_words @> memory.key_words(f.name) then f.name end
+      ) as text
+    from relations as r
+    left join (
+      -- Of each fact, the first name, and of those that begin there the longest.
+      select distinct on (n.position, n.id) n.*
+      from named as n
+      order by n.position, n.id, n.place, length(n.name) desc, n.name collate "C"
+    ) as f on f.position = r.position and f.id = r.id
   )
   select
-    string_agg(t.text, ', ' order by t.position, t.predicate_key, t.id) filter (where t.text <> ''),
-    coalesce(
-      array_agg(
-        row(
-          t.id, t.subject_key, t.entity_id,
-          memory.key_words(t.content) = memory.key_words(t.name)
-        )::memory.mentioned
-        order by t.position, t.predicate_key, t.id
-      ) filter (where t.name is not null),
-      v_relations.people
-    ),
+    string_agg(t.text, ', ' order by t.position, t.predicate_key, t.id)
+    filter (where t.text <> '' and t.occurrence = 1),
+    array_agg(
+      row(
+        t.id, t.subject_key, t.entity_id,
+        memory.key_words(left(t.content, 1000)) = memory.key_words(t.name)
+      )::memory.mentioned
+      order by t.position, t.predicate_key, t.id
+    ) filter (where t.name is not null),
     (
       select string_agg(w.word, ' ' order by w.position)
       from words as w
@@ -304,26 +365,17 @@ begin
   into v_names, v_relations.people, v_relations.rest
   from (
     select
-      r.position, r.predicate_key, r.id, r.content, f.name, f.subject_key, f.entity_id,
-      concat_ws(
-        ' ',
-        -- What the fact calls them: models of embeddings know that a mom is a mother, in English.
-        case
-          when (f.name is null or r.language <> 'en')
-            and not v_words @> memory.key_words(r.predicate_key)
-          then r.predicate_key
-        end,
-        case when not v_words @> memory.key_words(f.name) then f.name end
-      ) as text
-    from relations as r
-    left join (
-      -- Of each fact, the first name, and of those that begin there the longest.
-      select distinct on (n.position, n.id) n.*
-      from named as n
-      order by n.position, n.id, n.place, n.name collate "C"
-    ) as f on f.position = r.position and f.id = r.id
+      o.*,
+      row_number() over (
+        partition by o.text
+        order by o.position, o.predicate_key, o.id
+      ) as occurrence
+    from told as o
   ) as t;
 
+  if v_relations.people is null then
+    v_relations.rest := null;
+  end if;
   v_relations.query := read_relations.query || coalesce(' (' || v_names || ')', '');
   return v_relations;
 end;

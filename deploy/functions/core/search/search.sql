@@ -349,8 +349,8 @@ comment on function memory.expand_query(text, text) is
 'A query with the names of those whom it mentions by what they are to somebody: "Where does my '
 'wife work? (Mirjam)", if a fact says that the wife of user is Mirjam, and others are about '
 'Mirjam. Understood are "my" and "our" (in English, German, French, Dutch and Spanish) and '
-'"Lina''s", followed by a predicate of at most three words or one of its memory.synonyms_of, and '
-'words such as "mom" alone, in its first 1,000 characters. Where nobody is named, or the word is '
+'"Lina''s", followed by a predicate of at most three words or a common synonym of it, and words '
+'such as "mom" alone, in its first 1,000 characters. Where nobody is named, or the word is '
 'not English, what the fact calls them is added: "Who is my supervisor? (boss)". '
 'memory.search and memory.recall look for the words of the expanded query; their embedding should '
 'be that of the expanded query, too. Errors: PM002 invalid scope.';
