@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(103);
+select plan(105);
 
 -- What consolidation may change, and what waits as a proposal.
 
@@ -203,6 +203,14 @@ select results_eq(
 );
 select is(
   (select count(*) from memory.preview_proposals()), 3::bigint, 'preview_proposals without a run shows all that wait'
+);
+select results_eq(
+  $$ select d.source_run_id, d.position from memory.preview_proposals(max_results => 2) as d $$,
+  $$ select d.source_run_id, d.position from memory.preview_proposals() as d limit 2 $$,
+  'max_results limits how many are shown, the oldest first'
+);
+select throws_ok(
+  $$ select from memory.preview_proposals(max_results => 0) $$, 'PM002', null, 'a limit of no proposals is refused'
 );
 select memory.reject_proposals(:'run_id', as_of => '2026-03-08Z') \g /dev/null
 select is(

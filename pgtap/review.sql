@@ -20,7 +20,7 @@ select memory.apply_consolidation(
   )::jsonb), as_of => '2026-01-02Z'
 ) \g /dev/null
 create view memory_test.proposals as
-select p.* from memory.preview_proposals((select r.id from memory.consolidation_runs as r where r.tenant_id = 'a' order by r.started_at limit 1), '2026-01-03Z') as p;
+select p.* from memory.preview_proposals((select r.id from memory.consolidation_runs as r where r.tenant_id = 'a' order by r.started_at limit 1), as_of => '2026-01-03Z') as p;
 select results_eq(
   $$ select p.position, p.action, p.after, p.is_amended from memory_test.proposals as p $$,
   $$ values (1::bigint, 'new_fact', '31', false), (2, 'new_fact', 'Tom', false), (3, 'new_rule', 'Be quick', false), (4, 'new_rule', 'Ask the cat', false), (5, 'confirmation', null, false) $$,

@@ -421,7 +421,7 @@ select is((select r.status from memory.consolidation_runs as r where r.id = :'ru
 select is(memory_test.undo(:'rejected'), 'undone', 'a rejection can be undone');
 select is(memory_test.undo(:'accepted'), 'undone', 'what was accepted, too');
 select is((select to_jsonb(r) - 'finished_at' from memory.consolidation_runs as r where r.id = :'run'), :'run_before'::jsonb, 'then the run and its counts are what they were');
-select is((select count(*) from memory.preview_proposals(:'run', '2026-01-05Z') as p where p.status = 'proposed'), 4::bigint, 'all proposals wait');
+select is((select count(*) from memory.preview_proposals(:'run', as_of => '2026-01-05Z') as p where p.status = 'proposed'), 4::bigint, 'all proposals wait');
 select is(array(select f.lifecycle_state from memory.facts as f where f.subject = 'Hal' order by f.content), '{active,retracted,retracted}', 'what they stored is forgotten, and what it superseded holds');
 select is(memory_test.image('rule', :'quick'), :'quick_before'::jsonb, 'the rule is not confirmed');
 select is_empty(format('select from memory.get_links(%L, %L)', 'rule', :'quick'), 'and has no evidence');

@@ -702,7 +702,8 @@ def _columns(row: type[Any]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(row))
 
 
-@functools.cache
+# Of the combinations of arguments, a program uses a few; whatever it does, what is kept is bounded.
+@functools.lru_cache(maxsize=1024)
 def _statement(
     function: str, arguments: tuple[str, ...], columns: tuple[str, ...] | None, relaxed: bool
 ) -> str:

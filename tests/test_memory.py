@@ -35,6 +35,7 @@ from pymem import (
     TenantDeniedError,
     UnavailableError,
 )
+from pymem.database import _statement
 from pymem.errors import DatabaseError, translate
 from pymem.models import Event, Link, RankedMemory, Settings, to_json
 from tests import conftest
@@ -85,6 +86,13 @@ def test_a_program_ends_that_never_closes_its_memory(database: conftest.Database
 
     assert done.stdout == "ended\n"
     assert "ResourceWarning: a memory was not closed" in done.stderr
+
+
+def test_statements_that_are_kept_are_bounded() -> None:
+    for number in range(3000):
+        _statement("recall", (f"argument_{number}",), None, False)
+
+    assert _statement.cache_info().currsize <= 1024
 
 
 async def test_a_memory_that_nobody_has_any_more_is_closed(database: conftest.Database) -> None:

@@ -2478,17 +2478,23 @@ class Functions(Vectors):
     # functions/extras/consolidation/review_consolidation
 
     async def preview_proposals(
-        self, run_id: UUID | str | None = None, *, as_of: datetime | None = None
+        self,
+        run_id: UUID | str | None = None,
+        *,
+        max_results: int | None = None,
+        as_of: datetime | None = None,
     ) -> list[Proposal]:
-        """The proposals of a run, or all that wait (NULL), oldest first, and what accepting each
-        would do or has done: the fact or rule concerned, its text before and after, the outcome
-        (remark), why it waits (reason), its evidence: the episodes, and quotes of them in case they
-        are gone, and whether somebody has amended it. No rows for an unknown run or one without
-        proposals.
+        """The proposals of a run, or those that wait (NULL), oldest first, at most max_results
+        (capped at 1000), and what accepting each would do or has done: the fact or rule concerned,
+        its text before and after, the outcome (remark), why it waits (reason), its evidence: the
+        episodes, and quotes of them in case they are gone, and whether somebody has amended it. No
+        rows for an unknown run or one without proposals.
 
         Errors: PM002.
         """
-        return await self._rows(Proposal, "preview_proposals", run_id=run_id, as_of=as_of)
+        return await self._rows(
+            Proposal, "preview_proposals", run_id=run_id, max_results=max_results, as_of=as_of
+        )
 
     async def accept_proposals(
         self,

@@ -22,6 +22,8 @@ MEMORIES = _TITLED | {"item"}
 _ALONGSIDE = ("event_undone", "fact_superseded", "link_created")
 """Events that come with those which say what has changed."""
 _READ, _SHOWN = 60, 6
+_COUNTED = 100
+"""How many proposals and contradictions are looked for: one that waits is enough to say so."""
 _DAYS = 30
 _EXPIRING = timedelta(days=14)
 _SERIES = (
@@ -64,8 +66,10 @@ async def show_overview(page: Page) -> Response:
         viewer.soon("doctor", lambda: memory.diagnose(passed=True)),
         viewer.load(memory.list_events(max_results=_READ)),
         viewer.load(memory.list_memories(max_results=1)),
-        viewer.load(memory.preview_proposals()),
-        viewer.soon("contradictions", lambda: memory.list_contradictions(max_results=100), None),
+        viewer.load(memory.preview_proposals(max_results=_COUNTED)),
+        viewer.soon(
+            "contradictions", lambda: memory.list_contradictions(max_results=_COUNTED), None
+        ),
         _tokens(viewer),
     )
     stored = newest.value or ()
@@ -165,7 +169,10 @@ def _needs(
         )
     if waiting := len(proposals.value or ()):
         verb = "waits" if waiting == 1 else "wait"
-        needs.append(Need(f"{plural(waiting, 'proposal')} {verb} for review.", f"{PREFIX}/review"))
+        more = " or more" if waiting == _COUNTED else ""
+        needs.append(
+            Need(f"{plural(waiting, 'proposal')}{more} {verb} for review.", f"{PREFIX}/review")
+        )
     pairs = [row for row in contradictions.value or () if row.kind != "proposal"]
     if pairs:
         verb = "disagrees" if len(pairs) == 1 else "disagree"

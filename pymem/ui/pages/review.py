@@ -16,6 +16,8 @@ from pymem.ui.viewer import Viewer
 from pymem.ui.wording import sentence
 
 _SHOWN = 50
+_READ = 200
+"""How many are read, of which one agent's may be wanted: what each would do takes milliseconds."""
 _EVIDENCE = 60
 
 ACTIONS_IN_WORDS = {
@@ -57,7 +59,7 @@ async def show_review(page: Page) -> Response:
     if address := query.canonical:
         return page.redirect(address)
     viewer = page.viewer
-    proposals = await viewer.load(viewer.reading.preview_proposals(run_id))
+    proposals = await viewer.load(viewer.reading.preview_proposals(run_id, max_results=_READ))
     rows = [
         row
         for row in proposals.value or []
@@ -69,6 +71,7 @@ async def show_review(page: Page) -> Response:
         proposals=proposals,
         rows=rows[:_SHOWN],
         count=len(rows),
+        has_more=len(proposals.value or ()) == _READ,
         runs=list(dict.fromkeys(row.source_run_id for row in rows[:_SHOWN])),
         evidence=evidence,
         quotes={

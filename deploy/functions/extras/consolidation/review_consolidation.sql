@@ -52,6 +52,7 @@ comment on function memory.preview_action(
 
 create or replace function memory.preview_proposals(
   run_id uuid default null,
+  max_results integer default 1000,
   as_of timestamptz default now()
 )
   returns table (
@@ -96,27 +97,34 @@ begin
     coalesce(p.outcome, d.remark),
     p.run_id, c.butler, p.reason, p.evidence, p.quotes, p.created_at, p.decided_at,
     p.original_item is not null
-  from memory.consolidation_proposals as p
+  from (
+    -- A preview takes milliseconds.
+    select w.*
+    from memory.consolidation_proposals as w
+    where w.tenant_id = v_tenant_id
+      and case
+        when preview_proposals.run_id is null then w.status = 'proposed'
+        else w.run_id = preview_proposals.run_id
+      end
+    order by w.created_at, w.run_id, w.position
+    limit memory.check_limit(max_results)
+  ) as p
   join memory.consolidation_runs as c on c.tenant_id = p.tenant_id and c.id = p.run_id
   left join lateral memory.preview_action(c, v_settings, p, as_of) as d on p.status = 'proposed'
   left join memory.facts as f
     on p.memory_type = 'fact' and f.tenant_id = p.tenant_id and f.id = p.memory_id
   left join memory.rules as r
     on p.memory_type = 'rule' and r.tenant_id = p.tenant_id and r.id = p.memory_id
-  where p.tenant_id = v_tenant_id
-    and case
-      when preview_proposals.run_id is null then p.status = 'proposed'
-      else p.run_id = preview_proposals.run_id
-    end
   order by p.created_at, p.run_id, p.position;
 end;
 $$;
 
-comment on function memory.preview_proposals(uuid, timestamptz) is
-'The proposals of a run, or all that wait (NULL), oldest first, and what accepting each would do '
-'or has done: the fact or rule concerned, its text before and after, the outcome (remark), why it '
-'waits (reason), its evidence: the episodes, and quotes of them in case they are gone, and whether '
-'somebody has amended it. No rows for an unknown run or one without proposals. Errors: PM002.';
+comment on function memory.preview_proposals(uuid, integer, timestamptz) is
+'The proposals of a run, or those that wait (NULL), oldest first, at most max_results (capped at '
+'1000), and what accepting each would do or has done: the fact or rule concerned, its text before '
+'and after, the outcome (remark), why it waits (reason), its evidence: the episodes, and quotes '
+'of them in case they are gone, and whether somebody has amended it. No rows for an unknown run '
+'or one without proposals. Errors: PM002.';
 grant execute on function memory.preview_proposals to memory_worker, memory_reader, memory_admin;
 
 create or replace function memory.check_reviewer(settings memory.settings)

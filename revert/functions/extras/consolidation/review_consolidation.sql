@@ -8,7 +8,7 @@ drop function memory.change_proposal(memory.consolidation_runs,bigint,jsonb,time
 drop function memory.reject_proposals(uuid,bigint[],timestamp with time zone);
 drop function memory.accept_proposals(uuid,bigint[],timestamp with time zone);
 drop function memory.check_reviewer(memory.settings);
-drop function memory.preview_proposals(uuid,timestamp with time zone);
+drop function memory.preview_proposals(uuid,integer,timestamp with time zone);
 drop function memory.preview_action(memory.consolidation_runs,memory.settings,memory.consolidation_proposals,timestamp with time zone);
 
 commit;

@@ -3,7 +3,7 @@
 begin;
 select
   'memory.preview_action(memory.consolidation_runs,memory.settings,memory.consolidation_proposals,timestamp with time zone)'::regprocedure,
-  'memory.preview_proposals(uuid,timestamp with time zone)'::regprocedure,
+  'memory.preview_proposals(uuid,integer,timestamp with time zone)'::regprocedure,
   'memory.check_reviewer(memory.settings)'::regprocedure,
   'memory.accept_proposals(uuid,bigint[],timestamp with time zone)'::regprocedure,
   'memory.reject_proposals(uuid,bigint[],timestamp with time zone)'::regprocedure,
