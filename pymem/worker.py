@@ -90,7 +90,7 @@ class EmbeddingWorker:
 
         The engine embeds a batch while the database claims the next one and stores the last one.
         After a failure, batches that are under way are finished, and the failure is raised; of
-        several, that of the engine, and the others are logged.
+        several, that of the engine, and others are logged.
 
         Args:
             progress: Called after each batch with the number embedded in it.
@@ -116,7 +116,8 @@ class EmbeddingWorker:
         failures = [end for end in ends if isinstance(end, BaseException)]
         failures.sort(key=lambda failure: not isinstance(failure, EmbeddingError))
         for other in failures[1:]:
-            logger.warning("another batch failed, too: %s", other)
+            if str(other) != str(failures[0]):
+                logger.warning("another batch failed, too: %s", other)
         if failures:
             raise failures[0]
         return total
