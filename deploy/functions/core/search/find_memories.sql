@@ -109,7 +109,7 @@ declare
   v_sharpness float8 := case when v_listed then 1 else settings.relevance_sharpness end;
   v_updates_first boolean := composite and not v_listed and settings.updates_first;
   v_relations memory.relations := case
-    when v_listed then row(query, null, null)::memory.relations
+    when v_listed then row(query, null::memory.mentioned[], null::text)::memory.relations
     else memory.read_relations(query, find_memories.scope, settings)
   end;
   v_of_self boolean := not v_listed and memory.asks_of_self(query);

@@ -188,7 +188,7 @@ declare
     "unseren": "de", "unserer": "de", "mon": "fr", "ma": "fr", "mes": "fr", "notre": "fr",
     "nos": "fr", "mi": "es", "mis": "es", "nuestro": "es", "nuestra": "es", "nuestros": "es",
     "nuestras": "es", "mijn": "nl", "onze": "nl"
-  }';
+  }'::jsonb;
   -- The user's, which goes without saying where none but such a word comes before it.
   v_own jsonb := '{
     "mom": "en", "mum": "en", "mommy": "en", "mummy": "en", "dad": "en", "daddy": "en",
@@ -196,7 +196,7 @@ declare
     "mami": "de", "vati": "de", "papi": "de", "mama": null, "papa": null, "oma": null,
     "opa": null, "maman": "fr", "mamie": "fr", "papy": "fr", "mamá": "es", "papá": "es",
     "abuela": "es", "abuelo": "es"
-  }';
+  }'::jsonb;
   v_before text[] := '{is,are,was,were,does,do,did,has,have,had,can,could,will,would,should,may,'
     'might,must,to,with,for,from,of,and,or,at,by,about,without,when,where,what,who,how,why,if,'
     'than,like,call,called,ask,asked,tell,told,visit,see,saw,meet,met,give,gave,buy,help,send,'
@@ -213,7 +213,7 @@ declare
     'tell,know,remember,remind,wer,wie,ist,sind,heißt,heisst,name,qui,est,comment,appelle,nom,'
     'quién,quien,es,cómo,como,llama,nombre,hoe,wie,heet,naam}'::text[];
   v_names text;
-  v_relations memory.relations := row(query, null, null);
+  v_relations memory.relations := row(query, null::memory.mentioned[], null::text);
 begin
   if settings.boost_named = 0 or settings.ranking = 'specified'
     or (v_possessives ?| v_words or v_own ?| v_words or 's' = any (v_words)) is not true
