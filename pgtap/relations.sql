@@ -1,7 +1,7 @@
 -- Whom a query means by what they are to somebody.
 begin;
 \ir fixtures.sql
-select plan(44);
+select plan(45);
 
 select memory.store_fact(f.subject, f.predicate, f.content, scope => f.scope, as_of => '2026-11-01Z')
 from (values
@@ -97,6 +97,7 @@ from (values
   (7, 'Do you know who my boss is?', $$ values ('user') $$, 'also if the fact says nothing but the name'),
   (8, 'Who do I know with horses as a hobby?', $$ values ('Ann') $$, 'or fit better'),
   (2, 'Where does my sister sing?', $$ values ('user') $$, 'who somebody is comes first if it says what is asked for'),
+  (9, 'Does my boss Ann have a phone?', $$ values ('Ann') $$, 'also if they are named'),
   (3, 'my sister''s phone', $$ values ('Ann') $$, 'else what is known about somebody comes first, also if nothing more is asked for'),
   (4, 'In which lane is my doctor?', $$ values ('Dr. Sethi') $$, 'a name may have a dot'),
   (5, 'What is my hobby?', $$ values ('user') $$, 'who asks about himself or herself gets no hobby of others before the own one'),

@@ -459,8 +459,8 @@ async def test_a_question_about_my_wife_is_embedded_with_her_name(embedding_memo
         "my wife " + "x" * 70_000, "home"
     )
     assert [memory.content for memory in meant[:2]] == [
-        "Mirjam, a pediatric nurse",
         "Kantonsspital Winterthur",
+        "Mirjam, a pediatric nurse",
     ]
     assert [(memory.id, memory.similarity) for memory in meant] == [
         (memory.id, memory.similarity) for memory in named

@@ -361,6 +361,7 @@ begin
         and not exists (
           select from relations as r where w.position between r.begins and r.ends
         )
+        and not exists (select from told as n where w.word = any (memory.key_words(n.name)))
     )
   into v_names, v_relations.people, v_relations.rest
   from (
