@@ -315,8 +315,8 @@ def review(
 ) -> None:
     """Show what the proposals of a run would change; accept or reject them.
 
-    Without RUN_ID, show all that wait. What may not change what is known is proposed; if the
-    setting consolidation_review is on, everything is.
+    Without RUN_ID, show what waits, the oldest 1,000. What may not change what is known is
+    proposed; if the setting consolidation_review is on, everything is.
     """
     if run_id is None and (accept or reject or accept_all or reject_all):
         raise click.UsageError("pass the RUN_ID of the proposals")

@@ -548,6 +548,7 @@ begin atomic
           when (question).period is not null and c.memory_type = 'fact'
             -- Reading a text takes 0.2 ms.
             and c.relevance >= 0.2
+            and ((question).period @> coalesce(s.valid_from, c.created_at)) is not true
           then memory.read_period(
             s.content, (settings).time_zone, coalesce(s.valid_from, c.created_at)
           )

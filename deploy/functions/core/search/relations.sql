@@ -203,15 +203,15 @@ declare
     'sent,text,phone,email,remind,pay,get,take,bring,make,makes,made,keep,keeps,let,love,miss,'
     'because,ist,sind,war,hat,hatte,wird,kann,soll,muss,mit,für,von,bei,zu,und,oder,an,wann,wo,'
     'wie,wohnt,heißt,lebt,arbeitet,ruf,rufe,frag,sag,besuche,wenn,ob,ohne,über,est,a,avec,pour,de,'
-    'à,et,ou,chez,que,quand,où,habite,appelle,es,está,con,para,y,o,cuando,vive,heeft,met,voor,van,'
-    'bij,en,woont,aan}'::text[];
+    'à,et,ou,chez,que,quand,où,habite,appelle,es,está,con,para,y,o,cuando,vive,heeft,voor,van,bij,'
+    'en,woont,aan}'::text[];
   -- What makes something else of such a word: a mother tongue.
   v_after text[] := '{tongue,peeve,project,projects,company,companies,process,processes,theme,'
     'board,joke,jokes,smith,brother,sister}'::text[];
   -- What asks who somebody is.
   v_asking text[] := '{who,what,is,are,was,were,do,does,did,you,i,me,the,a,s,name,named,called,'
-    'tell,know,remember,remind,wer,wie,ist,sind,heißt,heisst,name,qui,est,comment,appelle,nom,'
-    'quién,quien,es,cómo,como,llama,nombre,hoe,wie,heet,naam}'::text[];
+    'tell,know,remember,remind,wer,wie,ist,sind,heißt,heisst,qui,est,comment,appelle,nom,quién,'
+    'quien,es,cómo,como,llama,nombre,hoe,heet,naam}'::text[];
   v_names text;
   v_relations memory.relations := row(query, null::memory.mentioned[], null::text);
 begin
