@@ -35,7 +35,7 @@ from pymem import Memory, PymemError
 
 _PAUSE = 0.03
 _COUNT_SECONDS = 10.0
-BLOCKS = ".blocks"
+ALLOCATED = ".allocated"
 """What the file of a process is called beside its journal that holds how much it has allocated."""
 
 
@@ -256,7 +256,7 @@ async def work(load: Load) -> None:
         else SqlClient(load, number, journal, _repertoire(load, functions))
         for number in range(load.tasks)
     ]
-    counting = asyncio.create_task(_count_blocks(Path(load.journal).with_suffix(BLOCKS)))
+    counting = asyncio.create_task(_count_allocated(Path(load.journal).with_suffix(ALLOCATED)))
     await asyncio.gather(*(client.run(stopping) for client in clients))
     counting.cancel()
     for client in clients:
@@ -264,16 +264,30 @@ async def work(load: Load) -> None:
     journal.close()
 
 
-async def _count_blocks(path: Path) -> None:
-    """Write down now and then how many blocks of memory Python has allocated.
+class _Heap(ctypes.Structure):
+    """What the C library tells of its heap: the structure mallinfo2 of malloc.h."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_size_t)
+        for name in (
+            *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
+            *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
+        )
+    )
+
+
+async def _count_allocated(path: Path) -> None:
+    """Write down now and then the blocks that Python has allocated, and the octets beside them.
 
     What the C library keeps for later it gives back: the largest answer is no growth.
     """
     written = path.with_suffix(".new")
     libc = ctypes.CDLL(None)
+    libc.mallinfo2.restype = _Heap
     while True:
         libc.malloc_trim(0)
-        written.write_text(str(sys.getallocatedblocks()))
+        heap = libc.mallinfo2()
+        written.write_text(f"{sys.getallocatedblocks()} {heap.uordblks + heap.hblkhd}")
         written.replace(path)
         await asyncio.sleep(_COUNT_SECONDS)
 

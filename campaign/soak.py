@@ -12,7 +12,7 @@ from typing import Any
 
 import psycopg
 
-from campaign.client import BLOCKS
+from campaign.client import ALLOCATED
 from campaign.ledger import Piece
 from campaign.servers import cluster, private_octets
 from campaign.storm import Plan, Storm
@@ -105,9 +105,11 @@ def _sample(storm: Storm, seconds: float) -> dict[str, Any]:
         }
         dead = {name: round(times, 3) for name, times in connection.execute(_DEAD)}
         [(octets,)] = connection.execute("select pg_database_size(current_database())").fetchall()
+    blocks, octets_allocated = _mean_allocated(storm)
     return {
         "seconds": round(seconds),
-        "client_blocks": _mean_blocks(storm),
+        "client_blocks": round(blocks),
+        "client_heap_mib": round(octets_allocated / _MEBI, 1),
         "client_mib": _mean_mib([each.pid for each in storm.clients]),
         "worker_mib": _mean_mib([each.pid for each in storm.workers]),
         "backend_mib": _mean_mib(backends),
@@ -119,8 +121,10 @@ def _sample(storm: Storm, seconds: float) -> dict[str, Any]:
     }
 
 
-def _mean_blocks(storm: Storm) -> int:
-    return round(statistics.mean(int(path.read_text()) for path in storm.folder.glob(f"*{BLOCKS}")))
+def _mean_allocated(storm: Storm) -> list[float]:
+    """Return the blocks and the octets that a process of clients has allocated."""
+    counts = (path.read_text().split() for path in storm.folder.glob(f"*{ALLOCATED}"))
+    return [statistics.mean(map(int, each)) for each in zip(*counts, strict=True)]
 
 
 def _mean_mib(pids: list[int]) -> float:
@@ -140,7 +144,7 @@ def summarize(samples: list[dict[str, Any]]) -> dict[str, Any]:
         return {}
     summary: dict[str, Any] = {
         name: [_median(earlier, name), _median(later, name)]
-        for name in (*GROWTH, "server_mib", "database_mib")
+        for name in (*GROWTH, "client_heap_mib", "server_mib", "database_mib")
     }
     for queue in samples[-1]["queues"]:
         summary[f"{queue} waiting"] = [
