@@ -170,7 +170,7 @@ async def test_a_standby_that_is_behind_answers_stale_reads_only(
                 await fresh.store_fact("user", "eats", "cake")
                 begun = time.monotonic()
                 [found] = await fresh.search("cake")
-                assert 0.2 <= time.monotonic() - begun < 3
+                assert 0.2 <= time.monotonic() - begun < 10
                 assert found.content == "cake"
             finally:
                 replaying.execute("select pg_wal_replay_resume()")
@@ -223,7 +223,7 @@ async def test_the_primary_answers_while_no_standby_is_there(primary: Cluster) -
         for _ in range(20):
             [found] = await memory.search("tea")
         # One of them has waited for a standby.
-        assert time.monotonic() - begun < 3
+        assert time.monotonic() - begun < 10
         assert found.content == "tea"
 
 

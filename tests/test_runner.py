@@ -204,7 +204,7 @@ def test_it_ends_when_asked_to_and_is_not_missed(
     begun = time.monotonic()
     told, err = end(process, number)
 
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 15
     assert [event["what"] for event in told] == ["running", "stopped"]
     assert err == ""
     assert not seen(database)
@@ -263,7 +263,7 @@ def test_what_takes_longer_waits_again(database: Database, tmp_path: Path) -> No
     # A second signal does not wait.
     end(process)
 
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 15
     assert database.query("select status from memory.consolidation_runs") == [("abandoned",)]
 
 
@@ -301,7 +301,7 @@ def test_it_starts_while_the_database_is_away_and_stops_at_once(database: Databa
     told, _ = end(process)
 
     assert line.startswith("WARNING: waiting for the database")
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 15
     assert [event["what"] for event in told] == ["running", "stopped"]
 
 
