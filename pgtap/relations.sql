@@ -50,12 +50,12 @@ from (values
 ) as r (position, query, names, what)
 order by r.position;
 select is(
-  memory.synonyms_of('dog', 'de') || memory.synonyms_of('mein freund', 'en'), '{dog,mein freund}'::text[],
+  (memory.synonyms_of('dog', 'de')).words || (memory.synonyms_of('mein freund', 'en')).words, '{dog,mein freund}'::text[],
   'a word of no relation has no synonyms'
 );
 select is_empty(
   $$ select s.word from unnest('{partner,doctor,colleague,grandma,mother in law,kids,dog}'::text[]) as r (word)
-     cross join lateral unnest(memory.synonyms_of(r.word, 'en')) as s (word)
+     cross join lateral unnest((memory.synonyms_of(r.word, 'en')).words) as s (word)
      where s.word <> memory.predicate_key(s.word) $$,
   'synonyms are spelled as the keys of facts'
 );

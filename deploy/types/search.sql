@@ -456,6 +456,7 @@ comment on column memory.query_token.value is
 
 create type memory.question as (
   names text,
+  lexemes text[],
   period tstzmultirange,
   of_present boolean,
   of_events boolean,
@@ -467,6 +468,8 @@ comment on type memory.question is
 'What a query says besides its words and its meaning.';
 comment on column memory.question.names is
 'Its words, among which names are looked for (memory.normalize_name).';
+comment on column memory.question.lexemes is
+'Its words as they are indexed, among which predicates are looked for; NULL: words do not count.';
 comment on column memory.question.period is
 'The times that it names (memory.read_period); NULL: none.';
 comment on column memory.question.of_present is

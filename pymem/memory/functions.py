@@ -1079,9 +1079,9 @@ class Functions(Vectors):
         about Mirjam. Understood are "my" and "our" (in English, German, French, Dutch and Spanish)
         and "Lina's", followed by a predicate of at most three words or a common synonym of it, and
         words such as "mom" alone, in its first 1,000 characters. Where nobody is named, or the word
-        is not English, what the fact calls them is added: "Who is my supervisor? (boss)".
-        memory.search and memory.recall look for the words of the expanded query; their embedding
-        should be that of the expanded query, too.
+        is not English, what the fact calls them is added: "Who is my supervisor? (boss)"; so it is
+        for some properties: "What is my job? (role)". memory.search and memory.recall look for the
+        words of the expanded query; their embedding should be that of the expanded query, too.
 
         Errors: PM002 invalid scope.
         """

@@ -513,6 +513,9 @@ begin atomic
   from (
     select
       c.*,
+      m.has_predicate,
+      n.is_named,
+      m.is_self,
       coalesce(b.by_neighbors, 0) as by_neighbors,
       coalesce(b.by_session, 0) as by_session,
       greatest(
@@ -535,7 +538,7 @@ begin atomic
           )
         )
       ) over () as best_evidence,
-      bool_or(n.is_named) over () as is_named
+      bool_or(n.is_named) over () as names_somebody
     from unnest(candidates) as c
     left join lateral (
       select
@@ -555,6 +558,15 @@ begin atomic
         end as named_period,
         (question).of_present and c.memory_type = 'fact' and memory.tells_update(s.content)
         as is_news,
+        case
+          when c.memory_type = 'fact' and c.words > 0
+          then nullif(
+            tsvector_to_array(
+              memory.query_vector((settings).text_search_config, replace(s.predicate, '_', ' '))
+            ),
+            '{}'
+          ) <@ (question).lexemes
+        end as has_predicate,
         (question).of_self
         and memory.normalize_name(
           case s.memory_type when 'episode' then s.metadata ->> 'speaker' else s.subject end
@@ -622,14 +634,43 @@ begin atomic
   ) as d
   cross join lateral (
     select
-      1 - (1 - d.relevance)
+      case
+        -- "What does Ada do?" has no word but a name, which each remark about her has, too.
+        when d.memory_type = 'episode'
+          and d.names_somebody and cardinality((question).lexemes) = 1
+        then least(
+          d.relevance,
+          memory.weigh_evidence(
+            d.meaning, d.words, (settings).episode_meaning_weight, (settings).words_weight
+          )
+        )
+        -- "How do we deploy?" asks for what is under deployed_with: of whom the query names, of the
+        -- user who asks, or of anybody.
+        when d.has_predicate
+          and case
+            when d.names_somebody then d.is_named
+            when (question).of_self then d.is_self
+            else true
+          end
+        then greatest(
+          d.relevance,
+          memory.weigh_evidence(
+            d.meaning, d.words, (settings).meaning_weight, 1::float8
+          )
+        )
+        else d.relevance
+      end as evidence
+  ) as w
+  cross join lateral (
+    select
+      1 - (1 - w.evidence)
         * (1 - d.by_neighbors) * (1 - d.by_session) * (1 - d.by_name) * (1 - d.by_time)
       as relevance
   ) as r
   cross join lateral (
     select
       memory.required_evidence(
-        (settings).min_evidence, documents, (question).in_general and not d.is_named
+        (settings).min_evidence, documents, (question).in_general and not d.names_somebody
       ) as evidence
   ) as q;
 end;
@@ -643,7 +684,9 @@ comment on function memory.judge_candidates(
 'episode, the adjacent turns and its session; for any memory, a person or a time that the query '
 'mentions, or that it is about the user who asks about himself or herself; for a fact, that it '
 'reports news, if the query asks about the present. The less relevant a fact or rule is, the '
-'smaller its boosts of time and user. outcome: "no match" for all if even the best of so many '
+'smaller its boosts of time and user. Words count in full for a fact whose predicate the query '
+'contains, and for an episode as for a fact if the query has no word but the name of somebody. '
+'outcome: "no match" for all if even the best of so many '
 'documents has less evidence by meaning, words and name (and time, if the query asks for what '
 'there is at a time) than memory.required_evidence says, for a question in general if it mentions '
 'nobody; "below relevance" if the relevance is less than memory.required_relevance. A '
@@ -707,7 +750,7 @@ begin
     return;
   end if;
   v_corpus := memory.corpus_sizes(memory_types);
-  v_question := memory.read_question(list_candidates.query, settings, as_of);
+  v_question := memory.read_question(list_candidates.query, v_words, settings, as_of);
   select sum(c.documents)::bigint into v_documents
   from unnest(v_corpus) as c;
   -- A variable, because judge_candidates is inlined and evaluates its argument at each use.

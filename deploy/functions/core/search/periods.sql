@@ -870,6 +870,7 @@ to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 
 create or replace function memory.read_question(
   query text,
+  words memory.keyword_query,
   settings memory.settings,
   as_of timestamptz
 )
@@ -882,6 +883,7 @@ declare
   v_question memory.question;
 begin
   v_question.names := memory.normalize_name(query);
+  v_question.lexemes := words.lexemes;
   v_question.of_self := memory.asks_of_self(query);
   v_question.of_events := false;
   if settings.boost_time > 0 then
@@ -894,9 +896,11 @@ begin
 end;
 $$;
 
-comment on function memory.read_question(text, memory.settings, timestamptz) is
-'What a query says besides its words and its meaning, at as_of in the time zone of the settings. '
-'Without boost_time, no times are read.';
+comment on function memory.read_question(
+  text, memory.keyword_query, memory.settings, timestamptz
+) is
+'What a query says besides its words (NULL: they do not count) and its meaning, at as_of in the '
+'time zone of the settings. Without boost_time, no times are read.';
 grant execute on function memory.read_question to memory_search;
 
 create or replace function memory.read_former(

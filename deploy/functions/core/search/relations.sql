@@ -20,15 +20,18 @@ comment on function memory.key_words(text) is
 'The words of a text in lower case, letters and digits only.';
 grant execute on function memory.key_words to memory_search;
 
-create or replace function memory.synonyms_of(relation text, language text)
-  returns text[]
+create or replace function memory.synonyms_of(
+  relation text,
+  language text,
+  out words text[],
+  out of_person boolean
+)
   language sql
   immutable
   parallel safe
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-  select array_agg(distinct w.word order by w.word) || relation
-  from (
+  with people (en, de, fr, es, nl) as (
     values
     (
       'mother,mom,mum,mama,mommy,mummy,+parents', 'mutter,mutti,mama,mami,+eltern',
@@ -139,7 +142,52 @@ as $$
       'cat,kitten,+cats,+pet,+pets', 'katze,kater,+katzen,+haustier', 'chat,chatte',
       'gato,gata,+mascota', 'kat,poes,+huisdier'
     )
-  ) as g (en, de, fr, es, nl)
+  ),
+  properties (en, de, fr, es, nl) as (
+    values
+    ('name,full name', 'name', 'nom', 'nombre', 'naam'),
+    (
+      'job,work,occupation,profession,career,job title,role,works as,works at',
+      'arbeit,beruf,job,arbeitet als,arbeitet bei', 'travail,métier,profession,emploi',
+      'trabajo,profesión,oficio,empleo', 'werk,beroep,baan'
+    ),
+    (
+      'employer,company,works at,works for', 'arbeitgeber,firma,arbeitet bei',
+      'employeur,entreprise', 'empleador,empresa', 'werkgever,bedrijf'
+    ),
+    (
+      'address,home address,residence,lives in,lives at', 'adresse,anschrift,wohnort,wohnt in',
+      'adresse,domicile', 'dirección,domicilio,vive en', 'adres,woonplaats,woont in'
+    ),
+    (
+      'phone,phone number,telephone,telephone number,mobile,mobile number,cell phone,cell',
+      'telefon,telefonnummer,handy,handynummer', 'téléphone,numéro de téléphone',
+      'teléfono,número de teléfono,móvil', 'telefoon,telefoonnummer'
+    ),
+    (
+      'email,email address,e mail,e-mail,e mail address', 'email,e mail,e-mail,e mail adresse',
+      'e mail,e-mail,courriel', 'correo,correo electrónico', 'e mail,e-mail,mailadres'
+    ),
+    (
+      'birthday,date of birth,birth date,born,born on', 'geburtstag,geburtsdatum',
+      'anniversaire,date de naissance', 'cumpleaños,fecha de nacimiento',
+      'verjaardag,geboortedatum'
+    ),
+    ('car,vehicle,drives', 'auto,wagen,fährt', 'voiture', 'coche,carro', 'auto'),
+    ('hobby,pastime,+hobbies', 'hobby,+hobbys', 'loisir,+loisirs', 'afición,+aficiones', 'hobby'),
+    (
+      'allergy,allergic to,is allergic to,+allergies', 'allergie,+allergien',
+      'allergie,+allergies', 'alergia,+alergias', 'allergie'
+    )
+  )
+  select
+    array_agg(distinct w.word order by w.word) || relation,
+    coalesce(bool_and(g.of_person), true)
+  from (
+    select true as of_person, p.* from people as p
+    union all
+    select false as of_person, p.* from properties as p
+  ) as g
   cross join lateral unnest(
     string_to_array(concat_ws(',', g.en, g.de, g.fr, g.es, g.nl), ',')
   ) as w (word)
@@ -158,11 +206,12 @@ as $$
 $$;
 
 comment on function memory.synonyms_of(text, text) is
-'What else facts may call whom a word means, such as "my mom" or "meine Mutter": keys of '
+'What else facts may call whom or what a word means, such as "my mom" or "mein Beruf": keys of '
 'predicates that mean the same in five languages. The word itself is the last one; it is as '
 'memory.key_words makes it, with spaces between several. One for several people, such as '
 '"parents" (+ in the list), also means each of them, but none of them means it. language: that of '
-'the word, en, de, fr, es or nl; NULL for any.';
+'the word, en, de, fr, es or nl; NULL for any. of_person: whether a fact of such a predicate may '
+'tell who somebody is, as all do but those of known properties.';
 grant execute on function memory.synonyms_of to memory_search;
 
 grant create on schema memory to memory_search;
@@ -208,6 +257,10 @@ declare
   -- What makes something else of such a word: a mother tongue.
   v_after text[] := '{tongue,peeve,project,projects,company,companies,process,processes,theme,'
     'board,joke,jokes,smith,brother,sister}'::text[];
+  -- What a property may be, which stays the same.
+  v_states text[] := '{old,new,former,previous,current,present,own,alte,alter,altes,alten,neue,'
+    'neuer,neues,neuen,frühere,früherer,jetzige,jetziger,ancien,ancienne,nouveau,nouvelle,actuel,'
+    'actuelle,antiguo,antigua,nuevo,nueva,actual,oude,nieuwe,huidige}'::text[];
   -- What asks who somebody is.
   v_asking text[] := '{who,what,is,are,was,were,do,does,did,you,i,me,the,a,s,name,named,called,'
     'tell,know,remember,remind,wer,wie,ist,sind,heißt,heisst,qui,est,comment,appelle,nom,quién,'
@@ -230,12 +283,11 @@ begin
     select
       o.position,
       o.begins,
-      o.position + n.length as ends,
+      e.position as ends,
       o.subject_key,
       o.language,
-      memory.synonyms_of(
-        array_to_string(v_words[o.position + 1:o.position + n.length], ' '), o.language
-      ) as predicate_keys
+      s.words as predicate_keys,
+      s.of_person
     from (
       select
         w.position, w.position as begins, 'user' as subject_key,
@@ -262,16 +314,26 @@ begin
       where w.word = 's' and w.position > l.length
     ) as o
     cross join generate_series(1, 3) as n (length)
-    where o.position + n.length <= cardinality(v_words)
-      and (v_words[o.position + n.length + 1] = any (v_after)) is not true
-      and v_words[o.position + n.length + 1:o.position + n.length + 2] <> '{in,law}'
+    -- My old address is an address, too.
+    cross join generate_series(
+      0, case when v_words[o.position + 1] = any (v_states) then 1 else 0 end
+    ) as a (skipped)
+    cross join lateral (select o.position + a.skipped + n.length as position) as e
+    cross join lateral memory.synonyms_of(
+      array_to_string(v_words[o.position + a.skipped + 1:e.position], ' '), o.language
+    ) as s
+    where e.position <= cardinality(v_words)
+      -- An old boss is somebody else.
+      and (a.skipped = 0 or not s.of_person)
+      and (v_words[e.position + 1] = any (v_after)) is not true
+      and v_words[e.position + 1:e.position + 2] <> '{in,law}'
     order by o.position, o.subject_key, n.length
     limit 60
   ),
   relations as materialized (
     select
-      m.position, m.begins, m.ends, m.language, f.id, f.subject_key, f.predicate_key, f.content,
-      f.object_entity_id
+      m.position, m.begins, m.ends, m.language, m.of_person, f.id, f.subject_key,
+      f.predicate_key, f.content, f.object_entity_id
     from mentions as m
     join memory.facts as f
       on f.tenant_id = settings.tenant_id and f.subject_key = m.subject_key
@@ -289,6 +351,7 @@ begin
     from relations as r
     join memory.entities as e
       on e.tenant_id = settings.tenant_id and e.id = r.object_entity_id
+    where r.of_person
     union all
     select r.position, r.id, g.place, s.subject, g.subject_key, null
     from relations as r
@@ -322,6 +385,7 @@ begin
       order by f.predicate_key, f.id
       limit 1
     ) as s
+    where r.of_person
   ),
   told as (
     select

@@ -351,7 +351,8 @@ comment on function memory.expand_query(text, text) is
 'Mirjam. Understood are "my" and "our" (in English, German, French, Dutch and Spanish) and '
 '"Lina''s", followed by a predicate of at most three words or a common synonym of it, and words '
 'such as "mom" alone, in its first 1,000 characters. Where nobody is named, or the word is '
-'not English, what the fact calls them is added: "Who is my supervisor? (boss)". '
+'not English, what the fact calls them is added: "Who is my supervisor? (boss)"; so it is for some '
+'properties: "What is my job? (role)". '
 'memory.search and memory.recall look for the words of the expanded query; their embedding should '
 'be that of the expanded query, too. Errors: PM002 invalid scope.';
 grant execute on function memory.expand_query to memory_writer, memory_reader;
