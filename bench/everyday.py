@@ -6,7 +6,9 @@ is cut into memories of some size; the largest are filled up with other people's
 questions of a memory are asked one after another, twice, and what is recalled counts as used, as in
 daily use; then the updates are stored and asked for, and all else once more, which they must not
 push aside; then what is not there. A sixth life (--lives family) asks for people by what they are
-to the user ("my wife"), and for what was before an update.
+to the user ("my wife"), and for what was before an update. A seventh (--lives team) asks what the
+members of a project ask their agent, mostly by the words of the facts, with remarks that hold the
+same words.
 
 Beside recall stands exact search by meaning alone: cosine similarity over all that is stored.
 

@@ -1,7 +1,7 @@
 -- What a query asks for: facts whose predicate it contains, and more than a name.
 begin;
 \ir fixtures.sql
-select plan(13);
+select plan(15);
 
 select memory.register_embedding_version('model', '1') as version_id \gset
 select memory.store_fact(f.subject, f.predicate, f.content, embedding => memory_test.near(f.similarity), as_of => '2026-11-01Z')
@@ -30,9 +30,22 @@ from (values
   (4, 'Which one drives?', 'Ann drives', 'who names nobody asks for that of anybody'),
   (5, 'In what am I?', 'Ann drives', 'a predicate without a word of its own is contained in no query'),
   (6, 'What does Ann do?', 'Ann drives', 'a query with a name alone finds what is known before remarks with that name'),
-  (7, 'Was Ann late?', 'Ann was late', 'unless it asks for more')
+  (7, 'Was Ann late?', 'Ann was late', 'unless it asks for more'),
+  (8, 'What''s the tool that it''s deployed with?', 'shop deployed_with', 'an apostrophe alone makes nobody an owner')
 ) as q (position, query, expected, what)
 order by q.position;
+create function memory_test.best_of(query text)
+  returns float8
+  language sql
+  return (
+    select max(m.relevance)
+    from memory.search(best_of.query, min_relevance => 0, embedding => memory_test.axis(1), as_of => '2026-11-02Z') as m
+    where m.predicate = 'drives'
+  );
+select cmp_ok(
+  memory_test.best_of('Noah''s drives'), '<', memory_test.best_of('Noah drives') - 0.1,
+  'who asks for what somebody else has does not ask for that of others'
+);
 select is(memory.expand_query(q.query), q.expected, q.what)
 from (values
   (1, 'What is my job?', 'What is my job? (role)', 'what a property is called in a fact is added to the query'),

@@ -461,6 +461,7 @@ create type memory.question as (
   of_present boolean,
   of_events boolean,
   of_self boolean,
+  of_owner boolean,
   in_general boolean
 );
 
@@ -478,6 +479,8 @@ comment on column memory.question.of_events is
 'Whether it asks what there is at these times (memory.asks_events).';
 comment on column memory.question.of_self is
 'Whether the user asks about himself or herself (memory.asks_of_self).';
+comment on column memory.question.of_owner is
+'Whether it asks for what somebody has: "Noah''s phone".';
 comment on column memory.question.in_general is
 'Whether it is about the world (memory.asks_in_general).';
 

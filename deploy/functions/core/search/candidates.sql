@@ -513,7 +513,7 @@ begin atomic
   from (
     select
       c.*,
-      m.has_predicate,
+      p.predicate_share,
       n.is_named,
       m.is_self,
       coalesce(b.by_neighbors, 0) as by_neighbors,
@@ -560,13 +560,10 @@ begin atomic
         as is_news,
         case
           when c.memory_type = 'fact' and c.words > 0
-          then nullif(
-            tsvector_to_array(
-              memory.query_vector((settings).text_search_config, replace(s.predicate, '_', ' '))
-            ),
-            '{}'
-          ) <@ (question).lexemes
-        end as has_predicate,
+          then tsvector_to_array(
+            memory.query_vector((settings).text_search_config, replace(s.predicate, '_', ' '))
+          )
+        end as predicate_lexemes,
         (question).of_self
         and memory.normalize_name(
           case s.memory_type when 'episode' then s.metadata ->> 'speaker' else s.subject end
@@ -623,6 +620,13 @@ begin atomic
           else (settings).boost_time * least(1.0, 2 * c.relevance)
         end as by_time
     ) as t
+    cross join lateral (
+      select
+        case
+          when m.predicate_lexemes <@ (question).lexemes and m.predicate_lexemes <> '{}'
+          then cardinality(m.predicate_lexemes)::float8 / cardinality((question).lexemes)
+        end as predicate_share
+    ) as p
     left join (
       select e.*
       from memory.boost_episodes(candidates, settings) as e
@@ -645,17 +649,17 @@ begin atomic
           )
         )
         -- "How do we deploy?" asks for what is under deployed_with: of whom the query names, of the
-        -- user who asks, or of anybody.
-        when d.has_predicate
+        -- user who asks, or of anybody, but "Noah's phone" for nobody else's.
+        when d.predicate_share > 0
           and case
             when d.names_somebody then d.is_named
             when (question).of_self then d.is_self
-            else true
+            else not (question).of_owner
           end
         then greatest(
           d.relevance,
           memory.weigh_evidence(
-            d.meaning, d.words, (settings).meaning_weight, 1::float8
+            d.meaning, greatest(d.words, d.predicate_share), (settings).meaning_weight, 1::float8
           )
         )
         else d.relevance

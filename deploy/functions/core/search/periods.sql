@@ -885,6 +885,9 @@ begin
   v_question.names := memory.normalize_name(query);
   v_question.lexemes := words.lexemes;
   v_question.of_self := memory.asks_of_self(query);
+  v_question.of_owner := v_question.names ~ (
+    ' (?!(what|who|where|when|how|why|that|this|it|there|here|he|she|let) )[^ ]+ s '
+  );
   v_question.of_events := false;
   if settings.boost_time > 0 then
     v_question.period := memory.read_period(query, settings.time_zone, as_of);
