@@ -365,9 +365,16 @@ def _bare(value: Any) -> str | None:
 
 
 def found(memories: Sequence[models.RankedMemory]) -> Listing:
-    """Return search results with the score that orders them."""
-    columns = ("memory_type", Column("memory", what), Column("score", "score", 4), "id")
-    return tabulate(memories, *columns, numbered=True)
+    """Return search results with the score that orders them, and the day of each (UTC)."""
+    return tabulate(
+        memories,
+        "memory_type",
+        Column("memory", what),
+        Column("stored", lambda row: moment(row.created_at).split(" ")[0]),
+        Column("score", "score", 4),
+        "id",
+        numbered=True,
+    )
 
 
 _ORDERED_BY = {
@@ -466,8 +473,11 @@ def queried(memories: Sequence[models.QueriedMemory]) -> Listing:
         kind = row.entry_type or row.memory_type
         named = f"[{row.subject}] [{row.predicate}]" if row.subject else row.title
         tags = f" #{' #'.join(row.tags)}" if row.tags else ""
-        head = f"{kind}: {named}{tags}\n" if named else f"{kind}: "
-        return f"{head}{one_line(row.snippet)}{holding(row.planned_for)}"
+        said = one_line(row.snippet)
+        lines = [f"{named}{tags}"] if named else []
+        if said != named:
+            lines.append(said)
+        return f"{kind}: " + "\n".join(lines) + holding(row.planned_for)
 
     return tabulate(
         memories,

@@ -150,7 +150,7 @@ def test_a_pipe_gets_a_line_for_each_row(pipe: Run, stored: list[str], columns: 
     ]
     events = [line.split("\t") for line in pipe("events", columns=columns).splitlines()]
 
-    assert heading == ["#", "type", "memory", "score", "id"]
+    assert heading == ["#", "type", "memory", "stored", "score", "id"]
     assert all(len(row) == len(heading) for row in rows)
     assert {row[-1] for row in rows} <= set(stored)
     assert [row[0] for row in rows] == [str(n) for n in range(1, len(rows) + 1)]
@@ -174,6 +174,28 @@ def test_numbers_in_a_pipe_have_no_separators(pipe: Run, database: Database) -> 
     )
 
     assert "episodes\ttotal\t1200\t\n" in pipe("stats")
+
+
+def test_a_query_says_a_note_of_one_line_once(pipe: Run) -> None:
+    pipe("entries", "new", "Buy saffron")
+    pipe("entries", "new", "# Trip\nBook saffron tea")
+
+    rows = [line.split("\t")[1] for line in pipe("query", "saffron").splitlines()[1:]]
+
+    assert sorted(rows) == ["note: Buy saffron", "note: Trip Book saffron tea"]
+
+
+def test_search_results_tell_their_day(pipe: Run, database: Database) -> None:
+    database.query(
+        """select memory.store_fact(
+             'user', 'drinks', 'saffron tea', permanence => 'permanent', as_of => '2026-03-04 05:06Z'
+           )""",
+        tenant="a",
+    )
+
+    heading, row = [line.split("\t") for line in pipe("search", "saffron").splitlines()]
+
+    assert row[heading.index("stored")] == "2026-03-04"
 
 
 def test_what_explains_a_table_is_for_people(terminal: Run, pipe: Run, stored: list[str]) -> None:
