@@ -717,8 +717,8 @@ def test_embedding_is_done_by_the_command_too(database: Database) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("search", "x", "--limit", "0"), 1, "max_results is 0"),
-        (("search", "x", "--limit", "-5"), 1, "max_results is -5"),
+        (("search", "x", "--limit", "0"), 1, "--limit is 0"),
+        (("search", "x", "--limit", "-5"), 1, "--limit is -5"),
         (("search", "x", "--limit", "99999999999"), 1, "out of range"),
         (("search", "x", "--min-confidence", "2"), 1, "min_confidence is 2"),
         (("search", "x", "--min-confidence", "nan"), 1, "min_confidence is NaN"),
@@ -754,7 +754,7 @@ def test_embedding_is_done_by_the_command_too(database: Database) -> None:
             "max_depth is 6",
         ),
         (("related", "fact", "abc", "--relation", "likes"), 2, "likes"),
-        (("contradictions", "--limit", "0"), 1, "max_results is 0"),
+        (("contradictions", "--limit", "0"), 1, "--limit is 0"),
         (("sweep", "--as-of", "9998-01-01"), 1, "as_of lies in the future"),
         (("sweep", "--as-of", "never"), 2, "is not a time"),
         (("hygiene", "--as-of", "9998-01-01"), 1, "as_of lies in the future"),
@@ -785,7 +785,7 @@ def test_embedding_is_done_by_the_command_too(database: Database) -> None:
         (("context", "x", "--butler", "home", "--budget", "1"), 1, "token_budget"),
         (("ingest", "/nowhere.jsonl"), 1, "cannot be read"),
         (("configure", "/nowhere.toml"), 1, "cannot be read"),
-        (("events", "--limit", "0"), 1, "max_results"),
+        (("events", "--limit", "0"), 1, "--limit is 0"),
         (("reindex", "--method", "magic"), 2, "magic"),
         (("reindex", "--method", "hnsw", "--lists", "20"), 1, "hnsw has no lists"),
         (("check-vectors", "--sample", "0"), 1, "sample is 0"),

@@ -353,13 +353,13 @@ def test_another_tenant_sees_no_entity(pymem: Run, database: Database) -> None:
         (("update", UNKNOWN, "--metadata", "{oops"), 1, "--metadata is not JSON"),
         (("resolve", ""), 1, "name is empty"),
         (("resolve", "Ada", "--type", "dragon"), 2, "dragon"),
-        (("resolve", "Ada", "--limit", "0"), 1, "max_results is 0"),
+        (("resolve", "Ada", "--limit", "0"), 1, "--limit is 0"),
         (("merge", UNKNOWN, str(uuid4())), 1, f"no entity has id {UNKNOWN}"),
         (("merge", UNKNOWN, UNKNOWN), 1, "cannot be merged into itself"),
         (("unmerge", UNKNOWN), 1, f"no entity has id {UNKNOWN}"),
         (("neighbors", UNKNOWN), 1, f"no entity has id {UNKNOWN}"),
         (("neighbors", UNKNOWN, "--depth", "6"), 1, "max_depth is 6"),
-        (("neighbors", UNKNOWN, "--limit", "0"), 1, "max_results is 0"),
+        (("neighbors", UNKNOWN, "--limit", "0"), 1, "--limit is 0"),
     ],
 )
 def test_mistakes_get_one_line_and_an_exit_code(

@@ -259,13 +259,14 @@ class _Main(click.Group):
 
             if not isinstance(error, PymemError):
                 raise
-            message = printable(error.message, one_line=True)
+            from pymem.cli.hints import hint_for_people, name_options
+
+            command = ctx.meta.get(_COMMAND)
+            message = printable(name_options(error.message, command), one_line=True)
             click.echo(f"error: {message} [{error.code}]", err=True)
             if error.hint:
-                from pymem.cli.hints import hint_for_people
-
-                hint = printable(hint_for_people(error.hint), one_line=True)
-                click.echo(f"hint: {hint}", err=True)
+                hint = name_options(hint_for_people(error.hint), command)
+                click.echo(f"hint: {printable(hint, one_line=True)}", err=True)
             code = EXIT_UNAVAILABLE if isinstance(error, UnavailableError) else EXIT_REFUSED
             ctx.exit(code)
         finally:
@@ -300,6 +301,7 @@ def _package_path() -> list[str]:
 
 
 _HANDLES_INTERRUPTS = "pymem.handles_interrupts"
+_COMMAND = "pymem.command"
 """Whether the main command, rather than who called it, made SIGINT a KeyboardInterrupt."""
 
 
@@ -519,6 +521,8 @@ def run(options: Options, work: Callable[[Memory], Awaitable[T]], *, embed: bool
 
     from pymem.memory import Memory
 
+    context = click.get_current_context()
+    context.meta[_COMMAND] = context.command
     engine = options.engine() if embed else None
     if engine is not None:
         # Each command loads the model anew, and a person rather waits than misses what is meant.

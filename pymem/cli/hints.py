@@ -63,6 +63,17 @@ def hint_for_people(hint: str) -> str:
     return rewrite_calls(hint, write)
 
 
+def name_options(text: str, command: click.Command | None) -> str:
+    """Return a message with the options of a command instead of the arguments they stand for."""
+    options: dict[str, str] = {}
+    for each in command.params if command else ():
+        if isinstance(each, click.Option) and each.name:
+            name = "max_results" if each.name == "limit" else each.name
+            options[name] = max(each.opts, key=len)
+    # A name without an underscore is a word, too.
+    return re.sub(r"\b[a-z]+(?:_[a-z]+)+\b", lambda word: options.get(word[0], word[0]), text)
+
+
 def commands_by_function() -> dict[str, str]:
     """Return the command that calls a function of the schema, by the name of the function."""
     from pymem.cli.memories import COMMANDS, OTHERWISE
