@@ -358,6 +358,7 @@ select results_eq(
      where f.proowner = 'memory_search'::regrole order by 1 $$,
   $$ values
      ('memory.approximate_neighbors(text,vector,text,integer,double precision,timestamp with time zone)'),
+     ('memory.asks_for(memory.question,text,text,text)'),
      ('memory.bm25_matches(memory.corpus_size[],memory.keyword_query,text[],memory.word_match[],boolean,'
       || 'memory.settings,text,double precision,timestamp with time zone)'),
      ('memory.boost_episodes(memory.fused_candidate[],memory.settings)'),

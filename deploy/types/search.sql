@@ -457,11 +457,14 @@ comment on column memory.query_token.value is
 create type memory.question as (
   names text,
   lexemes text[],
+  core text[],
   period tstzmultirange,
   of_present boolean,
   of_events boolean,
   of_self boolean,
-  of_owner boolean,
+  of_own boolean,
+  of_state boolean,
+  of_whom boolean,
   in_general boolean
 );
 
@@ -471,6 +474,8 @@ comment on column memory.question.names is
 'Its words, among which names are looked for (memory.normalize_name).';
 comment on column memory.question.lexemes is
 'Its words as they are indexed, among which predicates are looked for; NULL: words do not count.';
+comment on column memory.question.core is
+'Those of them that say what it is about: not use, name and the like.';
 comment on column memory.question.period is
 'The times that it names (memory.read_period); NULL: none.';
 comment on column memory.question.of_present is
@@ -479,8 +484,12 @@ comment on column memory.question.of_events is
 'Whether it asks what there is at these times (memory.asks_events).';
 comment on column memory.question.of_self is
 'Whether the user asks about himself or herself (memory.asks_of_self).';
-comment on column memory.question.of_owner is
-'Whether it asks for what somebody has: "Noah''s phone".';
+comment on column memory.question.of_own is
+'Whether the user asks for what is his or her own, and not how something is done.';
+comment on column memory.question.of_state is
+'Whether it asks for what holds, and not for what happened or how somebody is.';
+comment on column memory.question.of_whom is
+'Whether it asks who somebody is, or what he or she does.';
 comment on column memory.question.in_general is
 'Whether it is about the world (memory.asks_in_general).';
 

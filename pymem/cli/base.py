@@ -300,8 +300,9 @@ def _package_path() -> list[str]:
     return [str(Path(__file__).parent)]
 
 
-_HANDLES_INTERRUPTS = "pymem.handles_interrupts"
 _COMMAND = "pymem.command"
+"""The command that runs, whose options errors name."""
+_HANDLES_INTERRUPTS = "pymem.handles_interrupts"
 """Whether the main command, rather than who called it, made SIGINT a KeyboardInterrupt."""
 
 

@@ -483,6 +483,47 @@ comment on function memory.weigh_memories(
 'relevance: a noisy-or of both, weighted by the settings, or of words alone for a memory without a '
 'vector. corpus: memory.corpus_sizes of the types.';
 
+create or replace function memory.asks_for(
+  question memory.question,
+  subject text,
+  predicate text,
+  text_search_config text
+)
+  returns boolean
+  language sql
+  stable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select
+    (question).of_state
+    and (not (question).of_own or memory.normalize_name(subject) = ' user ')
+    and p.lexemes <> '{}' and p.lexemes <@ (question).lexemes
+    and (question).core <@ (
+      p.lexemes || tsvector_to_array(memory.query_vector(text_search_config, subject))
+    )
+    -- What somebody does not eat is no answer to what they eat.
+    and memory.normalize_name(predicate)
+      !~ (
+        ' (no|not|never|cannot|dont|doesnt|without|nicht|kein|keine|nie|ohne|ne|pas|jamais|sans|'
+        'nunca|sin|niet|geen|nooit) '
+      )
+  from (
+    values (
+      tsvector_to_array(
+        memory.query_vector(text_search_config, replace(predicate, '_', ' '))
+      )
+    )
+  ) as p (lexemes);
+$$;
+
+comment on function memory.asks_for(memory.question, text, text, text) is
+'Whether a question asks for just what a fact of this subject holds under this predicate: it '
+'contains the predicate, no other words but those of the subject and such as use or name, and is '
+'not about what happened. Who asks for something of his or her own asks for facts about "user" '
+'only. NULL if words do not count.';
+grant execute on function memory.asks_for to memory_owner;
+
 -- begin atomic instead of SET search_path, so that the planner inlines the function.
 -- noqa: disable=AL03,AM03,AM09,RF01,RF02,RF03,ST05,ST06,ST09
 create or replace function memory.judge_candidates(
@@ -513,9 +554,7 @@ begin atomic
   from (
     select
       c.*,
-      p.predicate_share,
-      n.is_named,
-      m.is_self,
+      m.is_asked_for,
       coalesce(b.by_neighbors, 0) as by_neighbors,
       coalesce(b.by_session, 0) as by_session,
       greatest(
@@ -538,7 +577,8 @@ begin atomic
           )
         )
       ) over () as best_evidence,
-      bool_or(n.is_named) over () as names_somebody
+      bool_or(n.is_named) over () as names_somebody,
+      bool_or(n.is_all) over () as names_only
     from unnest(candidates) as c
     left join lateral (
       select
@@ -558,12 +598,9 @@ begin atomic
         end as named_period,
         (question).of_present and c.memory_type = 'fact' and memory.tells_update(s.content)
         as is_news,
-        case
-          when c.memory_type = 'fact' and c.words > 0
-          then tsvector_to_array(
-            memory.query_vector((settings).text_search_config, replace(s.predicate, '_', ' '))
-          )
-        end as predicate_lexemes,
+        c.memory_type = 'fact' and c.keyword_score is not null
+        and memory.asks_for(question, s.subject, s.predicate, (settings).text_search_config)
+        as is_asked_for,
         (question).of_self
         and memory.normalize_name(
           case s.memory_type when 'episode' then s.metadata ->> 'speaker' else s.subject end
@@ -582,11 +619,17 @@ begin atomic
     ) as m on true
     cross join lateral (
       select
-        i.is_named,
-        case when i.is_named then (settings).boost_named else 0 end as by_name
+        i.name is not null as is_named,
+        case when i.name is not null then (settings).boost_named else 0 end as by_name,
+        memory.normalize_name(i.name) = (question).names
+        or (question).of_whom
+        and (question).core <@ tsvector_to_array(
+          memory.query_vector((settings).text_search_config, i.name)
+        )
+        as is_all
       from (
-        select exists(
-          select
+        select (
+          select n.name
           from (
             values (m.speaker), (m.subject)
             union all
@@ -599,7 +642,9 @@ begin atomic
             where e.tenant_id = (settings).tenant_id and e.id = m.entity_id
           ) as n (name)
           where strpos((question).names, nullif(memory.normalize_name(n.name), '  ')) > 0
-        ) as is_named
+          order by length(n.name) desc, n.name collate "C"
+          limit 1
+        ) as name
         from (values (1)) as one (row)
         offset 0 -- looks for names only once
       ) as i
@@ -620,13 +665,6 @@ begin atomic
           else (settings).boost_time * least(1.0, 2 * c.relevance)
         end as by_time
     ) as t
-    cross join lateral (
-      select
-        case
-          when m.predicate_lexemes <@ (question).lexemes and m.predicate_lexemes <> '{}'
-          then cardinality(m.predicate_lexemes)::float8 / cardinality((question).lexemes)
-        end as predicate_share
-    ) as p
     left join (
       select e.*
       from memory.boost_episodes(candidates, settings) as e
@@ -640,26 +678,19 @@ begin atomic
     select
       case
         -- "What does Ada do?" has no word but a name, which each remark about her has, too.
-        when d.memory_type = 'episode'
-          and d.names_somebody and cardinality((question).lexemes) = 1
+        when d.memory_type = 'episode' and d.names_only
         then least(
           d.relevance,
           memory.weigh_evidence(
             d.meaning, d.words, (settings).episode_meaning_weight, (settings).words_weight
           )
         )
-        -- "How do we deploy?" asks for what is under deployed_with: of whom the query names, of the
-        -- user who asks, or of anybody, but "Noah's phone" for nobody else's.
-        when d.predicate_share > 0
-          and case
-            when d.names_somebody then d.is_named
-            when (question).of_self then d.is_self
-            else not (question).of_owner
-          end
+        -- "How do we deploy?" asks for what is under deployed_with, not for each remark about it.
+        when d.is_asked_for
         then greatest(
           d.relevance,
           memory.weigh_evidence(
-            d.meaning, greatest(d.words, d.predicate_share), (settings).meaning_weight, 1::float8
+            d.meaning, 1::float8, (settings).meaning_weight, (settings).episode_words_weight
           )
         )
         else d.relevance
@@ -688,8 +719,9 @@ comment on function memory.judge_candidates(
 'episode, the adjacent turns and its session; for any memory, a person or a time that the query '
 'mentions, or that it is about the user who asks about himself or herself; for a fact, that it '
 'reports news, if the query asks about the present. The less relevant a fact or rule is, the '
-'smaller its boosts of time and user. Words count in full for a fact whose predicate the query '
-'contains, and for an episode as for a fact if the query has no word but the name of somebody. '
+'smaller its boosts of time and user. The words of a fact that the query asks for '
+'(memory.asks_for) count in full, and as those of an episode; those of an episode as those of a '
+'fact if the query has no word but a name. '
 'outcome: "no match" for all if even the best of so many '
 'documents has less evidence by meaning, words and name (and time, if the query asks for what '
 'there is at a time) than memory.required_evidence says, for a question in general if it mentions '

@@ -211,9 +211,29 @@ begin
     join scored as o
       on n.memory_type = 'fact' and o.memory_type = 'fact' and o.held_from < n.held_from
       and n.planned_for is null
-      and o.score > n.score and o.relevance <= n.relevance + 0.5
+      and o.score > n.score
     cross join lateral (select n.embedding <=> o.embedding as distance) as d
+    -- Which of them is asked for by its predicate (memory.asks_for) does not count.
+    cross join lateral (
+      select
+        r.older - r.news as lead
+      from (
+        values (
+          1 - (1 - o.named_boost) * (1 - o.time_boost) * (
+            1 - memory.weigh_evidence(
+              o.meaning, o.words, settings.meaning_weight, settings.words_weight
+            )
+          ),
+          1 - (1 - n.named_boost) * (1 - n.time_boost) * (
+            1 - memory.weigh_evidence(
+              n.meaning, n.words, settings.meaning_weight, settings.words_weight
+            )
+          )
+        )
+      ) as r (older, news)
+    ) as l
     where v_updates_first and n.former_place is null and o.former_place is null
+      and l.lead <= 0.5
       and coalesce(d.distance <= 0.5, lower(n.subject) = lower(o.subject))
   ),
   news as materialized (

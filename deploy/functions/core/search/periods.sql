@@ -884,16 +884,35 @@ declare
 begin
   v_question.names := memory.normalize_name(query);
   v_question.lexemes := words.lexemes;
-  v_question.of_self := memory.asks_of_self(query);
-  v_question.of_owner := v_question.names ~ (
-    ' (?!(what|who|where|when|how|why|that|this|it|there|here|he|she|let) )[^ ]+ s '
+  v_question.core := array(
+    select l.lexeme
+    from unnest(words.lexemes) as l (lexeme)
+    where l.lexeme <> all ('{use,need,get,know,tell,name,call,pleas,current,right}'::text[])
   );
+  v_question.of_self := memory.asks_of_self(query);
+  v_question.of_own := v_question.of_self
+    and v_question.names !~ ' how (do|can|could|should|would|must|shall) i ';
   v_question.of_events := false;
   if settings.boost_time > 0 then
     v_question.period := memory.read_period(query, settings.time_zone, as_of);
     v_question.of_present := memory.asks_present(query);
     v_question.of_events := v_question.period is not null and memory.asks_events(query);
   end if;
+  v_question.of_state := v_question.names !~ (
+      ' (did|were|had|been|happen|happens|happened|said|how is|how are|hat|hatte|hatten|war|waren|'
+      'wurde|passiert|passierte|geschah|wie geht|etait|avait|arrive|comment va|fue|ha|paso|como esta|'
+      'heeft|werd|gebeurd|gebeurde) '
+    )
+    -- In German, was means what.
+    and (
+      v_question.names !~ ' was '
+      or v_question.names ~ ' (ist|sind|mein|meine|ich|mag|macht|kann|soll|fur|der|die|das) '
+    )
+    and not v_question.of_events
+    and (upper(v_question.period) <= as_of) is not true;
+  v_question.of_whom := v_question.of_state and v_question.names ~ (
+    ' (who|do|does|doing|wer|macht|tut|qui|fait|quien|hace|doet) '
+  );
   v_question.in_general := memory.asks_in_general(query) and not v_question.of_events;
   return v_question;
 end;

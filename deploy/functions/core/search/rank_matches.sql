@@ -82,6 +82,7 @@ declare
   v_with_graph boolean := 'entry' = any (memory_types) and mode in ('hybrid', 'graph');
   v_embedding vector := case when mode in ('hybrid', 'semantic') then embedding end;
   v_depth integer := memory.candidate_depth(max_results);
+  v_query text;
   v_words memory.keyword_query;
   v_corpus memory.corpus_size[];
   v_weighed memory.fused_candidate[];
@@ -93,15 +94,15 @@ declare
   v_linked memory.linked_entry[] := array[]::memory.linked_entry[];
 begin
   if v_has_topic and mode <> 'graph' then
+    v_query := (memory.read_relations(topic, scope, settings)).query;
     if mode <> 'semantic' then
-      v_words := memory.read_query(topic, 'any', settings);
+      v_words := memory.read_query(v_query, 'any', settings);
     end if;
     if among_ids is null then
       v_candidates := array(
         select c
         from memory.list_candidates(
-          memory_types, mode, (memory.read_relations(topic, scope, settings)).query, v_embedding,
-          scope, v_depth,
+          memory_types, mode, v_query, v_embedding, scope, v_depth,
           -- Entries of any confidence: the tier decides on them.
           case when 'entry' = any (memory_types) then 0 else min_confidence end, min_relevance,
           null, false, settings, as_of
@@ -116,7 +117,7 @@ begin
     end if;
     if cardinality(v_ids) > 0 then
       v_corpus := memory.corpus_sizes(memory_types);
-      v_question := memory.read_question(topic, v_words, settings, as_of);
+      v_question := memory.read_question(v_query, v_words, settings, as_of);
       v_weighed := memory.weigh_among(
         v_types, v_ids, v_words, v_embedding, v_depth, v_corpus, settings, as_of
       );

@@ -148,8 +148,8 @@ as $$
     ('name,full name', 'name', 'nom', 'nombre', 'naam'),
     (
       'job,work,occupation,profession,career,job title,role,works as,works at',
-      'arbeit,beruf,job,arbeitet als,arbeitet bei', 'travail,métier,profession,emploi',
-      'trabajo,profesión,oficio,empleo', 'werk,beroep,baan'
+      'beruf,job,arbeitet als,arbeitet bei', 'métier,profession,emploi',
+      'profesión,oficio,empleo', 'beroep,baan'
     ),
     (
       'employer,company,works at,works for', 'arbeitgeber,firma,arbeitet bei',
@@ -261,6 +261,10 @@ declare
   v_states text[] := '{old,new,former,previous,current,present,own,alte,alter,altes,alten,neue,'
     'neuer,neues,neuen,frühere,früherer,jetzige,jetziger,ancien,ancienne,nouveau,nouvelle,actuel,'
     'actuelle,antiguo,antigua,nuevo,nueva,actual,oude,nieuwe,huidige}'::text[];
+  -- What may follow a property.
+  v_joining text[] := '{in,of,is,are,was,were,and,or,the,a,to,for,from,with,at,on,by,about,s,now,'
+    'again,please,today,still,then,when,where,before,if,ist,sind,war,und,oder,von,am,im,für,mit,'
+    'noch,jetzt,bitte,est,et,ou,au,es,y,o,en,van}'::text[];
   -- What asks who somebody is.
   v_asking text[] := '{who,what,is,are,was,were,do,does,did,you,i,me,the,a,s,name,named,called,'
     'tell,know,remember,remind,wer,wie,ist,sind,heißt,heisst,qui,est,comment,appelle,nom,quién,'
@@ -279,15 +283,12 @@ begin
     from unnest(v_words) with ordinality as w (word, position)
   ),
   -- My wife, my best friend; dad; Lina's teacher.
-  mentions as (
+  owned as materialized (
     select
-      o.position,
-      o.begins,
-      e.position as ends,
-      o.subject_key,
-      o.language,
-      s.words as predicate_keys,
-      s.of_person
+      o.*,
+      n.length,
+      a.skipped,
+      o.position + a.skipped + n.length as ends
     from (
       select
         w.position, w.position as begins, 'user' as subject_key,
@@ -318,17 +319,26 @@ begin
     cross join generate_series(
       0, case when v_words[o.position + 1] = any (v_states) then 1 else 0 end
     ) as a (skipped)
-    cross join lateral (select o.position + a.skipped + n.length as position) as e
-    cross join lateral memory.synonyms_of(
-      array_to_string(v_words[o.position + a.skipped + 1:e.position], ' '), o.language
-    ) as s
-    where e.position <= cardinality(v_words)
-      -- An old boss is somebody else.
-      and (a.skipped = 0 or not s.of_person)
-      and (v_words[e.position + 1] = any (v_after)) is not true
-      and v_words[e.position + 1:e.position + 2] <> '{in,law}'
-    order by o.position, o.subject_key, n.length
+    where o.position + a.skipped + n.length <= cardinality(v_words)
+    order by o.position, o.subject_key, n.length, a.skipped
     limit 60
+  ),
+  mentions as (
+    select
+      o.position, o.begins, o.ends, o.subject_key, o.language, p.relation,
+      s.words as predicate_keys, s.of_person
+    from owned as o
+    cross join lateral (
+      select array_to_string(v_words[o.position + o.skipped + 1:o.ends], ' ') as relation
+    ) as p
+    cross join lateral memory.synonyms_of(p.relation, o.language) as s
+    where (v_words[o.ends + 1] = any (v_after)) is not true
+      and v_words[o.ends + 1:o.ends + 2] <> '{in,law}'
+      and (
+        s.of_person and o.skipped = 0 -- an old boss is somebody else
+        -- My phone bill is no phone.
+        or not s.of_person and (v_words[o.ends + 1] <> all (v_joining)) is not true
+      )
   ),
   relations as materialized (
     select
@@ -340,6 +350,16 @@ begin
         and f.predicate_key = any (m.predicate_keys) and f.validity = 'active'
         and f.planned_for is null
     where memory.is_in_scope('fact', f.scope, read_relations.scope)
+      -- A property that is called as the query calls it is meant, and no other.
+      and (
+        m.of_person or f.predicate_key = m.relation
+        or not exists (
+          select
+          from memory.facts as e
+          where e.tenant_id = settings.tenant_id and e.subject_key = m.subject_key
+            and e.predicate_key = m.relation and e.validity = 'active'
+        )
+      )
     order by m.position, f.predicate_key, f.id
     limit 10
   ),
@@ -351,7 +371,6 @@ begin
     from relations as r
     join memory.entities as e
       on e.tenant_id = settings.tenant_id and e.id = r.object_entity_id
-    where r.of_person
     union all
     select r.position, r.id, g.place, s.subject, g.subject_key, null
     from relations as r
@@ -385,7 +404,8 @@ begin
       order by f.predicate_key, f.id
       limit 1
     ) as s
-    where r.of_person
+    -- An employer may be somebody, too; the lead of a team is not the team.
+    where r.of_person or g.place <= 2
   ),
   told as (
     select
@@ -447,9 +467,9 @@ end;
 $$;
 
 comment on function memory.read_relations(text, text, memory.settings) is
-'Whom a query mentions by what they are to somebody (memory.expand_query), for a visible scope '
-'(memory.visible_scope). Nobody is looked for without boost_named, or with the ranking '
-'"specified", which ranks by the words as they are.';
+'Whom a query mentions by what they are to somebody, and what facts call the properties that it '
+'mentions (memory.expand_query), for a visible scope (memory.visible_scope). Nothing is looked for '
+'without boost_named, or with the ranking "specified", which ranks by the words as they are.';
 grant execute on function memory.read_relations to memory_owner;
 
 set local role memory_owner;
