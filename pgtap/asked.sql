@@ -1,14 +1,14 @@
 -- What a query asks for: facts whose predicate it contains, and more than a name.
 begin;
 \ir fixtures.sql
-select plan(30);
+select plan(32);
 
 select memory.register_embedding_version('model', '1') as version_id \gset
 select memory.store_fact(f.subject, f.predicate, f.content, embedding => memory_test.near(f.similarity), as_of => '2026-11-01Z')
 from (values
   ('shop', 'deployed_with', 'the usual tool', 0.1), ('user', 'drives', 'a van', 0.1), ('Ann', 'drives', 'a bus', 0.3),
   ('Ann', 'sings', 'alto', 0.29), ('user', 'is_in', 'Kiel', 0.1), ('shop', 'hours', 'we deploy at night', 0.28),
-  ('user', 'works_at', 'Acme', 0.1), ('user', 'works_as', 'a cook', 0.2), ('user', 'do_not_call', 'before nine', 0.1)
+  ('user', 'works_at', 'Acme', 0.1), ('shop', 'name', 'Bits', 0.1), ('user', 'works_as', 'a cook', 0.2), ('user', 'do_not_call', 'before nine', 0.1)
 ) as f (subject, predicate, content, similarity) \g /dev/null
 select memory.store_episode(e.content, 'b', embedding => memory_test.near(e.similarity), as_of => '2026-11-01Z')
 from (values
@@ -38,7 +38,9 @@ from (values
   (10, 'What does Ann do?', 'Ann drives', 'a query with a name alone finds what is known before remarks with that name'),
   (11, 'Ann', 'Ann drives', 'also if it is no question'),
   (12, 'Was Ann late?', 'Ann was late', 'unless it asks for more'),
-  (13, 'How is Ann?', 'Ann was late', 'or how somebody is')
+  (13, 'How is Ann?', 'Ann was late', 'or how somebody is'),
+  (14, 'What is the name of the shop?', 'shop name', 'who asks for a name asks for what is under it'),
+  (15, 'What is the shop called?', 'shop name', 'who asks what something is called asks for that, too')
 ) as q (position, query, expected, what)
 order by q.position;
 create function memory_test.best_of(query text)

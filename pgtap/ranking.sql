@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(132);
+select plan(134);
 
 -- BM25 by hand: four active documents of 2, 3, 2 and 1 lexemes, 2 on average.
 
@@ -995,6 +995,17 @@ select results_eq(
   $$ values ('Rome, last summer'), ('a baker'), ('two weeks in Brittany in July 2025') $$,
   'a fact is of a time that its text names, read as of the day from which it holds, and of that day'
 );
+select memory.store_fact(
+  'Ada', 'dinner', 'with Bob on 4 December', permanence => 'permanent', embedding => memory_test.near(0.5),
+  as_of => '2025-11-01Z'
+) \g /dev/null
+select results_eq(
+  format($$ select * from memory_test.on_day(%L, '{"boost_time": 0.3}') as d order by 1 $$, 'Whom did Ada meet on 4 December ' || y.year),
+  $$ values ('with Bob on 4 December') $$,
+  'a day without a year may be the next one or the last one: ' || y.year
+)
+from (values (2024), (2025)) as y (year)
+order by y.year;
 
 -- Who asks about himself or herself
 

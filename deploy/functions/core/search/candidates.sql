@@ -589,11 +589,18 @@ begin atomic
         s.planned_for,
         case
           when (question).period is not null and c.memory_type = 'fact'
-            -- Reading a text takes 0.2 ms.
+            -- Reading a text takes 0.2 ms, twice.
             and c.relevance >= 0.2
             and ((question).period @> coalesce(s.valid_from, c.created_at)) is not true
+          -- A day without a year may be the last one or, as in a plan, the next one.
           then memory.read_period(
             s.content, (settings).time_zone, coalesce(s.valid_from, c.created_at)
+          )
+          + coalesce(
+            memory.read_period(
+              'planned ' || s.content, (settings).time_zone, coalesce(s.valid_from, c.created_at)
+            ),
+            '{}'
           )
         end as named_period,
         (question).of_present and c.memory_type = 'fact' and memory.tells_update(s.content)

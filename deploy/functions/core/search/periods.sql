@@ -883,7 +883,9 @@ declare
   v_question memory.question;
 begin
   v_question.names := memory.normalize_name(query);
-  v_question.lexemes := words.lexemes;
+  -- Who asks what somebody is called asks for a name.
+  v_question.lexemes := words.lexemes
+    || case when words.lexemes @> '{call}' then '{name}' else '{}' end::text[];
   v_question.core := array(
     select l.lexeme
     from unnest(words.lexemes) as l (lexeme)
