@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(678);
+select plan(682);
 
 -- The periods of a text with days as people write them. By default it is a Wednesday.
 create function memory_test.period_of(
@@ -712,12 +712,13 @@ from (
       '{She now lives in Rome.,NOW in Rome,He no longer works there,She does not drink coffee any more,She does not smoke anymore,
         She doesn''t drink tea any more,"From now on, tea.",as of Monday,since today,since Monday we meet at five,since March she smokes,
         The dentist changed to Dr. Bell,the meeting moved to 5 pm,Tea instead of coffee,in place of coffee,replaced by tea,
-        This replaces the old plan,He switched to tea,"rescheduled, again",Postponed!,brought forward by a day,a new car,from today on}'
+        This replaces the old plan,He switched to tea,"rescheduled, again",Postponed!,brought forward by a day,a new car,from today on,
+        Switched from Lavazza to a local roaster,She moved from Bern to Rome,Ada takes over from Bob}'
     ),
     (
       2, true, 'a German update is recognized',
       '{Sie wohnt jetzt in Rom,Nun wohnt sie in Rom,Sie wohnt nicht mehr in Rom,ab sofort,seit heute,ab heute,seit Montag,Tee statt Kaffee,
-        neu,die neue Adresse,Termin geändert,geaendert,verlegt,ersetzt}'
+        neu,die neue Adresse,Termin geändert,geaendert,verlegt,ersetzt,den Arzt gewechselt}'
     ),
     (
       3, true, 'a French update is recognized',
