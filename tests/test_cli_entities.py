@@ -300,11 +300,11 @@ def test_a_name_is_taken_once(pymem: Run) -> None:
     created = pymem("entity", "create", "Ada", "--type", "person", code=1)
     renamed = pymem("entity", "update", other, "--name", "Ada", code=1)
 
-    for done in (created, renamed):
+    for done, name in ((created, "NAME"), (renamed, "--name")):
         assert done.stdout == ""
         assert done.stderr == (
             f"error: person 'Ada' already exists: entity {ada} [PM004]\n"
-            "hint: Use this entity, or choose another canonical_name to tell the two apart.\n"
+            f"hint: Use this entity, or choose another {name} to tell the two apart.\n"
         )
 
 
@@ -340,7 +340,7 @@ def test_another_tenant_sees_no_entity(pymem: Run, database: Database) -> None:
     [
         (("create", "Ada"), 2, "--type"),
         (("create", "Ada", "--type", "dragon"), 2, "dragon"),
-        (("create", " ", "--type", "person"), 1, "canonical_name is empty"),
+        (("create", " ", "--type", "person"), 1, "NAME is empty"),
         (("create", "Ada", "--type", "person", "--alias", ""), 1, "alias 1 is empty"),
         (("create", "Ada", "--type", "person", "--metadata", "[1]"), 1, "not a JSON object"),
         (("create", "Ada", "--type", "person", "--as-of", "9998-01-01"), 1, "lies in the future"),
@@ -349,7 +349,7 @@ def test_another_tenant_sees_no_entity(pymem: Run, database: Database) -> None:
         (("update", UNKNOWN), 2, "nothing to change"),
         (("update", UNKNOWN, "--alias", "A", "--no-aliases"), 2, "contradicts --alias"),
         (("update", UNKNOWN, "--name", "Ada"), 1, "`pymem entity resolve`"),
-        (("update", UNKNOWN, "--name", ""), 1, "canonical_name is empty"),
+        (("update", UNKNOWN, "--name", ""), 1, "--name is empty"),
         (("update", UNKNOWN, "--metadata", "{oops"), 1, "--metadata is not JSON"),
         (("resolve", ""), 1, "name is empty"),
         (("resolve", "Ada", "--type", "dragon"), 2, "dragon"),
@@ -358,7 +358,7 @@ def test_another_tenant_sees_no_entity(pymem: Run, database: Database) -> None:
         (("merge", UNKNOWN, UNKNOWN), 1, "cannot be merged into itself"),
         (("unmerge", UNKNOWN), 1, f"no entity has id {UNKNOWN}"),
         (("neighbors", UNKNOWN), 1, f"no entity has id {UNKNOWN}"),
-        (("neighbors", UNKNOWN, "--depth", "6"), 1, "max_depth is 6"),
+        (("neighbors", UNKNOWN, "--depth", "6"), 1, "--depth is 6"),
         (("neighbors", UNKNOWN, "--limit", "0"), 1, "--limit is 0"),
     ],
 )

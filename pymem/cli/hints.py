@@ -65,13 +65,13 @@ def hint_for_people(hint: str) -> str:
 
 def name_options(text: str, command: click.Command | None) -> str:
     """Return a message with the options of a command instead of the arguments they stand for."""
-    options: dict[str, str] = {}
+    written: dict[str, str] = {}
     for each in command.params if command else ():
-        if isinstance(each, click.Option) and each.name:
-            name = "max_results" if each.name == "limit" else each.name
-            options[name] = max(each.opts, key=len)
+        name = "max_results" if each.name == "limit" else str(each.name)
+        is_option = isinstance(each, click.Option)
+        written[name] = max(each.opts, key=len) if is_option else each.human_readable_name
     # A name without an underscore is a word, too.
-    return re.sub(r"\b[a-z]+(?:_[a-z]+)+\b", lambda word: options.get(word[0], word[0]), text)
+    return re.sub(r"\b[a-z]+(?:_[a-z]+)+\b", lambda word: written.get(word[0], word[0]), text)
 
 
 def commands_by_function() -> dict[str, str]:
