@@ -168,6 +168,12 @@ begin
         )
         else c.score
       end as score,
+      -- Of a fact, whether or not the query asks for its predicate (memory.asks_for).
+      1 - (1 - c.named_boost) * (1 - c.time_boost) * (
+        1 - memory.weigh_evidence(
+          c.meaning, c.words, settings.meaning_weight, settings.words_weight
+        )
+      ) as plain_relevance,
       coalesce(m.valid_from, m.created_at) as held_from,
       case when m.planned_for > as_of then m.planned_for end as planned_for,
       m.valid_to,
@@ -211,29 +217,9 @@ begin
     join scored as o
       on n.memory_type = 'fact' and o.memory_type = 'fact' and o.held_from < n.held_from
       and n.planned_for is null
-      and o.score > n.score
+      and o.score > n.score and o.plain_relevance <= n.plain_relevance + 0.5
     cross join lateral (select n.embedding <=> o.embedding as distance) as d
-    -- Which of them is asked for by its predicate (memory.asks_for) does not count.
-    cross join lateral (
-      select
-        r.older - r.news as lead
-      from (
-        values (
-          1 - (1 - o.named_boost) * (1 - o.time_boost) * (
-            1 - memory.weigh_evidence(
-              o.meaning, o.words, settings.meaning_weight, settings.words_weight
-            )
-          ),
-          1 - (1 - n.named_boost) * (1 - n.time_boost) * (
-            1 - memory.weigh_evidence(
-              n.meaning, n.words, settings.meaning_weight, settings.words_weight
-            )
-          )
-        )
-      ) as r (older, news)
-    ) as l
     where v_updates_first and n.former_place is null and o.former_place is null
-      and l.lead <= 0.5
       and coalesce(d.distance <= 0.5, lower(n.subject) = lower(o.subject))
   ),
   news as materialized (
