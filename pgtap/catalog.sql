@@ -487,7 +487,7 @@ select is_empty(
 select results_eq(
   $$ select t.name, t.enabled, t.type, t.function
      from memory_test.triggers as t
-     where t.table_id = 'memory.memory_events'::regclass
+     where t.table_id = 'memory.memory_events'::regclass and t.function = 'refuse_change'
      order by 1 $$,
   $$ values
      ('refuse_change', 'A', 1 + 2 + 8 + 16, 'refuse_change'),

@@ -613,6 +613,10 @@ select memory_test.as_tenant('j') \g /dev/null
 select memory.store_fact('Ada', 'mood', 'well', permanence => 'ephemeral') \g /dev/null
 select memory.store_rule('Shout', confidence => 0.2) as rule \gset
 select memory.seal_events() \g /dev/null
+-- As if each event below was sealed at once.
+update memory.event_chain_heads as h
+set settled_seq = 1e18, noted_seq = null, noted_xid = null
+where h.tenant_id = 'j';
 -- The fact fades after 16.1 days and expires after 30; the rule fades at once.
 select is(memory_test.found('jobs', memory_test.later(1)), '{}', 'a decay sweep may be a day late');
 select is(
@@ -682,7 +686,7 @@ select isnt(
 );
 delete from memory.episodes as e where e.tenant_id = 'j';
 
-update memory.event_chain_heads as h set sealed_at = now() - interval '1 second' where h.tenant_id = 'j';
+update memory.event_chain_heads as h set settled_seq = 0 where h.tenant_id = 'j';
 select is(
   memory_test.found('jobs', memory_test.later(0.9)), '{}', 'events may wait a day for their seal'
 );
@@ -696,7 +700,7 @@ select matches(
   (select d.severity || ' ' || d.hint from memory.diagnose(as_of => memory_test.later(2)) as d where d.check_name = 'jobs'),
   '^info select memory.seal_events\(\); .* "off"', 'unsealed events are an info if sealing is off'
 );
-update memory.event_chain_heads as h set sealed_at = now() where h.tenant_id = 'j';
+select memory.seal_events() \g /dev/null
 
 select memory.fold_corpus_statistics() \g /dev/null
 insert into memory.corpus_deltas (tenant_id, memory_type, documents, terms)

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(61);
+select plan(62);
 
 select memory.store_fact('Ada', 'mood', 'well') as well \gset
 select memory.store_fact('Ada', 'mood', 'ill') as ill \gset
@@ -190,6 +190,15 @@ select is(
     $$ truncate memory.event_chain; truncate memory.event_chain_heads; truncate memory.memory_events $$
   ),
   'memory without event', 'verify_chain finds that chain, head and events were all deleted'
+);
+select is(
+  memory_test.first_problem(
+    $$ update memory.event_chain_heads
+       set settled_seq = (select max(e.seq) from memory.memory_events as e), noted_seq = null, noted_xid = null;
+       insert into memory.memory_events (tenant_id, seq, event_type) overriding system value
+       select h.tenant_id, h.settled_seq - 1, 'fact_created' from memory.event_chain_heads as h $$
+  ),
+  'event unsealed', 'verify_chain finds an event that was inserted before sealed ones'
 );
 create function memory_test.new_chain()
   returns text

@@ -27,7 +27,11 @@ create table memory.event_chain_heads (
   tenant_id text primary key check (octet_length(tenant_id) <@ int4range '[1,128]'),
   position bigint not null check (position >= 0),
   hash bytea not null check (octet_length(hash) in (0, 32)),
-  sealed_at timestamptz not null check (isfinite(sealed_at))
+  sealed_at timestamptz not null check (isfinite(sealed_at)),
+  settled_seq bigint not null default 0 check (settled_seq >= 0),
+  noted_seq bigint check (noted_seq > settled_seq),
+  noted_xid xid8,
+  constraint event_chain_heads_noted_check check ((noted_seq is null) = (noted_xid is null))
 );
 
 comment on table memory.event_chain_heads is
@@ -35,5 +39,12 @@ comment on table memory.event_chain_heads is
 comment on column memory.event_chain_heads.position is 'Number of sealed events.';
 comment on column memory.event_chain_heads.hash is
 'Hash of the last sealed event; empty before the first.';
+comment on column memory.event_chain_heads.settled_seq is
+'Every event up to this one is sealed, and no transaction is left that could still commit one: the '
+'next seal looks only at later ones.';
+comment on column memory.event_chain_heads.noted_seq is
+'Becomes settled_seq once no transaction older than noted_xid runs; NULL: nothing to settle.';
+comment on column memory.event_chain_heads.noted_xid is
+'A transaction that began after every one that had drawn a number up to noted_seq.';
 
 commit;

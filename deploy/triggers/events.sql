@@ -4,6 +4,10 @@ begin;
 
 set local role memory_owner;
 
+create or replace trigger assign_xid
+before insert on memory.memory_events
+for each statement execute function memory.assign_xid();
+
 -- ENABLE ALWAYS: the audit stream stays append-only even in sessions that replay replication.
 
 create or replace trigger refuse_change

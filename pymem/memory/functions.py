@@ -3024,7 +3024,8 @@ class Functions(Vectors):
         schema as deployed, rows whose events disagree with them (memories, links, bound logins,
         access tokens), and memories that differ from their last recorded state. No rows: no
         problems. With an anchor, a result of memory.seal_events that was kept elsewhere, this also
-        detects a rebuilt chain. Events since the last seal are not covered.
+        detects a rebuilt chain. Events since the last seal are not covered, unless they claim to be
+        older.
 
         Errors: PM002.
         """
@@ -3069,10 +3070,9 @@ class Functions(Vectors):
         return await self._rows(ChainVerification, "list_verifications", max_results=max_results)
 
     async def chain_status(self) -> ChainStatus:
-        """The end of the hash chain of the tenant, how many events wait for a seal (of the last day
-        before the last seal on), and when the chain was verified last, by whom, up to which
-        position and with how many problems: NULL if nobody has recorded that
-        (memory.record_verification).
+        """The end of the hash chain of the tenant, how many events wait for a seal, and when the
+        chain was verified last, by whom, up to which position and with how many problems: NULL if
+        nobody has recorded that (memory.record_verification).
         """
         return await self._row(ChainStatus, "chain_status")
 

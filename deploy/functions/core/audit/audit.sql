@@ -542,6 +542,21 @@ comment on function memory.refuse_change() is
 'Trigger: rejects UPDATE, DELETE and TRUNCATE on an append-only table, but for the DELETE of rows '
 'of a tenant that is on another server. Optional argument: the hint. Errors: PM006.';
 
+create or replace function memory.assign_xid()
+  returns trigger
+  language plpgsql
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  perform pg_current_xact_id();
+  return null;
+end;
+$$;
+
+comment on function memory.assign_xid() is
+'Trigger: gives the transaction its id before its events draw their numbers, so that '
+'memory.seal_events can tell when no event with a smaller number is to come.';
+
 -- An event instead of a setting: whoever pretends to erase leaves one, which cannot be removed.
 create or replace function memory.is_erasing(tenant_id text)
   returns boolean

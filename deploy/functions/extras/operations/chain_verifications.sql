@@ -114,17 +114,7 @@ begin
   return query
   select
     coalesce(h.position, 0), h.hash, h.sealed_at,
-    (
-      select count(*)
-      from memory.memory_events as e
-      where e.tenant_id = v_tenant_id
-        -- An event of a transaction that began before the last seal may have come after it.
-        and (h.sealed_at is null or e.created_at > h.sealed_at - interval '1 day')
-        and not exists (
-          select from memory.event_chain as s
-          where s.tenant_id = v_tenant_id and s.event_id = e.id
-        )
-    ),
+    (select count(*) from memory.unsealed_events(v_tenant_id) as e),
     v.verified_at, v.position, v.actor, v.problems
   from (values (true)) as o (one)
   left join memory.event_chain_heads as h on h.tenant_id = v_tenant_id
@@ -139,8 +129,7 @@ end;
 $$;
 
 comment on function memory.chain_status() is
-'The end of the hash chain of the tenant, how many events wait for a seal (of the last day before '
-'the last seal on), and when the chain was verified last, by whom, up to which position and with '
+'The end of the hash chain of the tenant, how many events wait for a seal, and when the chain was verified last, by whom, up to which position and with '
 'how many problems: NULL if nobody has recorded that (memory.record_verification).';
 grant execute on function memory.chain_status to memory_worker, memory_reader, memory_admin;
 

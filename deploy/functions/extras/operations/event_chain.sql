@@ -21,6 +21,97 @@ create or replace function memory.event_digest(event memory.memory_events)
 comment on function memory.event_digest(memory.memory_events) is
 'SHA-256 of all columns of an event as a JSON array; the time in seconds since 1970.';
 
+create or replace function memory.settled_seq(tenant_id text)
+  returns bigint
+  language sql
+  stable
+  return coalesce(
+    (
+      select h.settled_seq from memory.event_chain_heads as h
+      where h.tenant_id = settled_seq.tenant_id -- noqa: RF01
+    ),
+    0
+  );
+
+comment on function memory.settled_seq(text) is
+'Up to which event every one of a tenant is sealed, now and in future: at least 0.';
+
+-- begin atomic instead of SET search_path, so that the planner inlines the function. One look-up
+-- for each event, because a join would read the whole chain.
+create or replace function memory.unsealed_events(tenant_id text)
+  returns table (
+    id uuid,
+    seq bigint,
+    created_at timestamptz,
+    digest bytea
+  )
+  language sql
+  stable
+begin atomic
+  select e.id, e.seq, e.created_at, memory.event_digest(e) as digest
+  from memory.memory_events as e
+  where e.tenant_id = unsealed_events.tenant_id -- noqa: RF01
+    and e.seq > memory.settled_seq(unsealed_events.tenant_id) -- noqa: RF01
+    and (
+      select c.position from memory.event_chain as c
+      where c.tenant_id = e.tenant_id and c.event_id = e.id
+    ) is null;
+end;
+
+comment on function memory.unsealed_events(text) is
+'The events of a tenant that wait for their seal.';
+
+create or replace function memory.settle_seals(
+  head memory.event_chain_heads,
+  oldest_xid xid8,
+  last_seq bigint
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_own_xid xid8 := pg_current_xact_id();
+  v_settled_seq bigint;
+  v_later_xid bigint;
+begin
+  -- A note of another server (a dump, a tenant that has moved) may be of a transaction to come.
+  if head.noted_xid > oldest_xid and head.noted_xid < v_own_xid then
+    return;
+  end if;
+  v_settled_seq := case
+    when head.noted_xid <= oldest_xid then head.noted_seq else head.settled_seq
+  end;
+  if last_seq <= v_settled_seq then
+    update memory.event_chain_heads as h
+    set settled_seq = v_settled_seq, noted_seq = null, noted_xid = null
+    where h.tenant_id = head.tenant_id and h.noted_seq is not null;
+    return;
+  end if;
+  -- Whoever draws the number of an event has an id before (memory.assign_xid). So all that drew
+  -- one before last_seq have earlier ids than a subtransaction that begins now.
+  begin
+    update memory.event_chain_heads as h
+    set settled_seq = v_settled_seq, noted_seq = last_seq, noted_xid = v_own_xid
+    where h.tenant_id = head.tenant_id
+    returning h.xmin::text::bigint into v_later_xid;
+  exception
+    when others then raise; -- makes the block a subtransaction
+  end;
+  -- xmin has the lower 32 bits.
+  update memory.event_chain_heads as h
+  set noted_xid = (
+    v_own_xid::text::bigint + (v_later_xid - v_own_xid::text::bigint & 4294967295)
+  )::text::xid8
+  where h.tenant_id = head.tenant_id;
+end;
+$$;
+
+comment on function memory.settle_seals(memory.event_chain_heads, xid8, bigint) is
+'Advances the mark up to which no event of a tenant is left to seal, after a seal of all that was '
+'visible, the last one of them last_seq (0: none). oldest_xid: no older transaction ran then.';
+
 create or replace function memory.seal_events(max_events integer default 1000000)
   returns table (
     sealed bigint,
@@ -38,6 +129,8 @@ as $$
 declare
   v_tenant_id text := memory.current_tenant();
   v_head memory.event_chain_heads;
+  v_oldest_xid xid8;
+  v_last_seq bigint;
 begin
   perform memory.check_number('max_events', max_events, 1, 100000000);
   insert into memory.event_chain_heads as h (tenant_id, position, hash, sealed_at)
@@ -48,14 +141,12 @@ begin
   from memory.event_chain_heads as h
   where h.tenant_id = v_tenant_id
   for no key update;
+  -- What older transactions have written is visible below, all of it.
+  v_oldest_xid := pg_snapshot_xmin(pg_current_snapshot());
 
   with fresh as (
-    select e.id, e.seq, memory.event_digest(e) as digest
-    from memory.memory_events as e
-    where e.tenant_id = v_tenant_id
-      and not exists (
-        select from memory.event_chain as c where c.tenant_id = e.tenant_id and c.event_id = e.id
-      )
+    select e.id, e.seq, e.digest
+    from memory.unsealed_events(v_tenant_id) as e
     order by e.seq
     limit max_events
   ),
@@ -75,8 +166,12 @@ begin
     order by c.number
     returning position, hash
   )
-  select count(*), max(s.position), (array_agg(s.hash order by s.position desc))[1]
-  into sealed, position, hash
+  select
+    count(*), max(s.position), (array_agg(s.hash order by s.position desc))[1],
+    coalesce(
+      (select max(e.seq) from memory.memory_events as e where e.tenant_id = v_tenant_id), 0
+    )
+  into sealed, position, hash, v_last_seq
   from stored as s;
 
   if sealed > 0 then
@@ -86,6 +181,9 @@ begin
   else
     position := v_head.position;
     hash := v_head.hash;
+  end if;
+  if sealed < max_events then
+    perform memory.settle_seals(v_head, v_oldest_xid, v_last_seq);
   end if;
   return next;
 end;
@@ -217,7 +315,17 @@ as $$
     'chain cut off', s.position, s.event_id, null, null, 'seals exist beyond the end of the chain'
   from memory.event_chain as s
   left join memory.event_chain_heads as h on h.tenant_id = s.tenant_id
-  where s.tenant_id = check_seals.tenant_id and s.position = coalesce(h.position, 0) + 1;
+  where s.tenant_id = check_seals.tenant_id and s.position = coalesce(h.position, 0) + 1
+  union all
+  select
+    'event unsealed', null, e.id, e.memory_type, e.memory_id,
+    'events that were written later are sealed'
+  from memory.memory_events as e
+  join memory.event_chain_heads as h on h.tenant_id = e.tenant_id and e.seq <= h.settled_seq
+  where e.tenant_id = check_seals.tenant_id
+    and not exists (
+      select from memory.event_chain as s where s.tenant_id = e.tenant_id and s.event_id = e.id
+    );
 $$;
 
 comment on function memory.check_seals(text) is
@@ -502,7 +610,7 @@ comment on function memory.verify_chain(bigint, bytea, integer) is
 'deployed, rows whose events disagree with them (memories, links, bound logins, access tokens), '
 'and memories that differ from their last recorded state. No rows: no problems. With an anchor, a '
 'result of memory.seal_events that was kept elsewhere, this also detects a rebuilt chain. Events '
-'since the last seal are not covered. Errors: PM002.';
+'since the last seal are not covered, unless they claim to be older. Errors: PM002.';
 grant execute on function memory.verify_chain to memory_worker, memory_reader, memory_admin;
 
 commit;

@@ -318,16 +318,10 @@ begin
         'the oldest event without a seal is %s old', memory.age_in_words(e.created_at, as_of)
       )
     from (
-      select min(e.created_at) as created_at
-      from memory.memory_events as e
-      where e.tenant_id = settings.tenant_id
-        and e.created_at > coalesce(
-          (
-            select h.sealed_at from memory.event_chain_heads as h
-            where h.tenant_id = settings.tenant_id
-          ),
-          '-infinity'
-        )
+      select u.created_at
+      from memory.unsealed_events(settings.tenant_id) as u
+      order by u.seq
+      limit 1
     ) as e
     union all
     select

@@ -84,21 +84,8 @@ as $$
     coalesce(greatest(0.0, extract(epoch from as_of - w.oldest_at)), 0.0)::float8
   from waiting as w
   union all
-  -- The chain has one seal an event, without gaps.
-  select
-    'pymem_unsealed_events', '{}'::jsonb,
-    greatest(
-      0::bigint,
-      (select count(*) from memory.memory_events as e where e.tenant_id = memory.current_tenant())
-      - coalesce(
-        (
-          select h.position
-          from memory.event_chain_heads as h
-          where h.tenant_id = memory.current_tenant()
-        ),
-        0::bigint
-      )
-    )::float8;
+  select 'pymem_unsealed_events', '{}'::jsonb, count(*)::float8
+  from memory.unsealed_events(memory.current_tenant()) as e;
 $$;
 
 comment on function memory.tenant_metrics(timestamptz) is

@@ -7,6 +7,7 @@ drop function memory.refuse_delete();
 drop function memory.refuse_loss_of_history();
 drop function memory.is_unmarking(text,uuid);
 drop function memory.is_erasing(text);
+drop function memory.assign_xid();
 drop function memory.refuse_change();
 drop function memory.audit_settings();
 drop function memory.hide_values(jsonb,text[]);

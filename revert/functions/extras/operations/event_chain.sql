@@ -10,6 +10,9 @@ drop function memory.check_seals(text);
 drop function memory.check_guards();
 drop function memory.get_chain_head();
 drop function memory.seal_events(integer);
+drop function memory.settle_seals(memory.event_chain_heads,xid8,bigint);
+drop function memory.unsealed_events(text);
+drop function memory.settled_seq(text);
 drop function memory.event_digest(memory.memory_events);
 
 commit;

@@ -20,6 +20,7 @@ select
   'memory.hide_values(jsonb,text[])'::regprocedure,
   'memory.audit_settings()'::regprocedure,
   'memory.refuse_change()'::regprocedure,
+  'memory.assign_xid()'::regprocedure,
   'memory.is_erasing(text)'::regprocedure,
   'memory.is_unmarking(text,uuid)'::regprocedure,
   'memory.refuse_loss_of_history()'::regprocedure,

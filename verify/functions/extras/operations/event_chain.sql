@@ -3,6 +3,9 @@
 begin;
 select
   'memory.event_digest(memory.memory_events)'::regprocedure,
+  'memory.settled_seq(text)'::regprocedure,
+  'memory.unsealed_events(text)'::regprocedure,
+  'memory.settle_seals(memory.event_chain_heads,xid8,bigint)'::regprocedure,
   'memory.seal_events(integer)'::regprocedure,
   'memory.get_chain_head()'::regprocedure,
   'memory.check_guards()'::regprocedure,
