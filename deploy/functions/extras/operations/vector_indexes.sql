@@ -151,11 +151,11 @@ declare
     order by t.position
   );
   v_table text;
-  -- All waits together end long before anybody who waits for a table looks for a deadlock.
-  v_wait_ms integer := greatest(
-    1, (extract(epoch from current_setting('deadlock_timeout')::interval) * 1000 / 8)::integer
-  );
+  -- All waits together end before anybody who waits for a table looks for a deadlock.
+  v_deadlock_ms numeric
+    := extract(epoch from current_setting('deadlock_timeout')::interval) * 1000;
   v_until timestamptz := clock_timestamp() + interval '5 minutes';
+  v_begun timestamptz;
 begin
   -- Those that wait for this mode hold it in the same order, and keep nobody else waiting. Autovacuum
   -- gives way to whoever waits for longer than deadlock_timeout.
@@ -165,9 +165,14 @@ begin
     return;
   end if;
   loop
+    v_begun := clock_timestamp();
     begin
       foreach v_table in array v_tables loop
-        perform set_config('lock_timeout', v_wait_ms || 'ms', true);
+        perform set_config(
+          'lock_timeout',
+          greatest(1, round(v_deadlock_ms / case v_table when v_tables[1] then 2 else 16 end)) || 'ms',
+          true
+        );
         execute format('lock table %s in %s mode', v_table, lock_mode);
       end loop;
       return;
@@ -177,17 +182,19 @@ begin
         raise;
       end if;
     end;
-    -- Next time it waits for this one before it has any.
+    -- Next time it waits for this one before it has any. Until then others get as much time as it
+    -- has kept them waiting.
     v_tables := v_table || array_remove(v_tables, v_table);
-    perform pg_sleep(0.05);
+    perform pg_sleep(extract(epoch from clock_timestamp() - v_begun));
   end loop;
 end;
 $$;
 
 comment on function memory.lock_memory_tables(text) is
 'Locks the tables of all types of memories in a mode, all or none. Statements lock tables in many '
-'orders, and some of them while others wait: so this waits with some of the tables only for an '
-'eighth of deadlock_timeout, then gives them back, and begins with the one that it waited for. '
+'orders, and some of them while others wait: so this waits for the first one for half of '
+'deadlock_timeout, with some of them for a sixteenth, then gives them back for as long as that '
+'took, and begins with the one that it waited for. '
 'Errors: 55P03 not within five minutes.';
 
 create or replace function memory.rebuild_vector_indexes(
