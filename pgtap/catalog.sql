@@ -129,7 +129,7 @@ select results_eq(
       || 'double precision,double precision,timestamp with time zone,timestamp with time zone,'
       || 'timestamp with time zone,timestamp with time zone,text,text,integer,timestamp with time zone)'),
      ('memory.list_mentions(text,name,text[])'), ('memory.list_tenant_sizes()'),
-     ('memory.lock_memory_tables(text)'), ('memory.lock_undo(text,memory.planned_undo)'),
+     ('memory.lock_for_rebuild(text)'), ('memory.lock_undo(text,memory.planned_undo)'),
      ('memory.memories_as_of(timestamp with time zone,timestamp with time zone,text[],text,text[],jsonb,text,text,uuid,'
       || 'text,text,text,integer,timestamp with time zone)'), ('memory.read_export(text,jsonb,integer,text[],text,boolean,boolean,timestamp with time zone)'),
      ('memory.rebuild_vector_indexes(text,integer)'),

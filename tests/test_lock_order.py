@@ -138,6 +138,23 @@ def test_a_rebuild_of_the_indexes_never_waits_while_it_keeps_a_writer_waiting(
             rebuilding.connection.rollback()
 
 
+def test_a_rebuild_in_a_transaction_that_another_one_waits_for_does_not_wait_for_that(
+    database: Database,
+) -> None:
+    database.value("select memory.rebuild_vector_indexes('hnsw')")
+    rebuild = "select memory.rebuild_vector_indexes('hnsw')"
+    with sessions(database, 2) as (first, second):
+        for session in (first, second):
+            session.run("set deadlock_timeout = '1s'")
+            session.connection.commit()
+        second.run("select memory.store_fact('Ada', 'likes', 'tea')")
+        waiting = first.start(rebuild)
+        assert not waiting.done()
+        assert second.run(rebuild) == [("hnsw",)]
+        second.connection.commit()
+        assert waiting.result() == [("hnsw",)]
+
+
 def test_a_sweep_that_lets_a_plan_begin_waits_for_no_fact_that_became_due_meanwhile(
     database: Database,
 ) -> None:

@@ -136,8 +136,24 @@ comment on function memory.vector_index_statements(text, integer) is
 'valid. Errors: PM002.';
 grant execute on function memory.vector_index_statements to memory_admin;
 
-create or replace function memory.lock_memory_tables(lock_mode text)
-  returns void
+create or replace function memory.choose_method(method text)
+  returns text
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select case
+    when choose_method.method <> 'auto' then choose_method.method
+    when memory.largest_tenant_size() > (memory.setting_defaults()).exact_scan_limit then 'hnsw'
+    else 'exact'
+  end;
+$$;
+
+comment on function memory.choose_method(text) is
+'The method of memory.rebuild_vector_indexes for this argument, as large as the tenants are now.';
+
+create or replace function memory.lock_for_rebuild(method text)
+  returns text
   language plpgsql
   volatile
   set search_path = pg_catalog, memory, public, pg_temp
@@ -150,52 +166,68 @@ declare
     where t.is_searched
     order by t.position
   );
-  v_table text;
-  -- All waits together end before anybody who waits for a table looks for a deadlock.
+  v_order text[] := v_tables;
   v_deadlock_ms numeric
     := extract(epoch from current_setting('deadlock_timeout')::interval) * 1000;
   v_until timestamptz := clock_timestamp() + interval '5 minutes';
+  v_holds_some boolean := exists (
+    select from pg_locks as l
+    where l.pid = pg_backend_pid() and l.relation = any (v_tables::regclass[])
+  );
   v_begun timestamptz;
+  v_table text;
+  v_method text;
+  v_mode text;
 begin
-  -- Those that wait for this mode hold it in the same order, and keep nobody else waiting. Autovacuum
-  -- gives way to whoever waits for longer than deadlock_timeout.
-  if lock_mode = 'share update exclusive' then
-    perform set_config('lock_timeout', '5min', true);
-    execute format('lock table %s in share update exclusive mode', array_to_string(v_tables, ', '));
-    return;
-  end if;
   loop
     v_begun := clock_timestamp();
     begin
-      foreach v_table in array v_tables loop
+      -- One rebuild at a time. Autovacuum gives way to whoever waits for longer than
+      -- deadlock_timeout; but who keeps the other rebuild waiting must not wait for it.
+      v_table := v_order[1];
+      perform set_config('lock_timeout', '5min', true);
+      execute format(
+        'lock table %s in share update exclusive mode %s',
+        array_to_string(v_tables, ', '), case when v_holds_some then 'nowait' end
+      );
+      v_method := memory.choose_method(lock_for_rebuild.method);
+      v_mode := case
+        when exists (select from memory.vector_indexes() as i where i.method <> 'exact')
+        then 'access exclusive'
+        when v_method <> 'exact' then 'share'
+      end;
+      exit when v_mode is null;
+      -- All waits together end before anybody who waits for a table looks for a deadlock.
+      foreach v_table in array v_order loop
         perform set_config(
           'lock_timeout',
-          greatest(1, round(v_deadlock_ms / case v_table when v_tables[1] then 2 else 16 end)) || 'ms',
+          greatest(1, round(v_deadlock_ms / case v_table when v_order[1] then 2 else 16 end)) || 'ms',
           true
         );
-        execute format('lock table %s in %s mode', v_table, lock_mode);
+        execute format('lock table %s in %s mode', v_table, v_mode);
       end loop;
-      return;
+      exit;
     exception when lock_not_available then
-      -- Gives back the tables that it has got, so that whoever waits for them goes on.
+      -- Gives back all that it has got, so that whoever waits for it goes on.
       if clock_timestamp() > v_until then
         raise;
       end if;
     end;
     -- Next time it waits for this one before it has any. Until then others get as much time as it
     -- has kept them waiting.
-    v_tables := v_table || array_remove(v_tables, v_table);
-    perform pg_sleep(extract(epoch from clock_timestamp() - v_begun));
+    v_order := v_table || array_remove(v_order, v_table);
+    perform pg_sleep(greatest(0.05, extract(epoch from clock_timestamp() - v_begun)));
   end loop;
+  return v_method;
 end;
 $$;
 
-comment on function memory.lock_memory_tables(text) is
-'Locks the tables of all types of memories in a mode, all or none. Statements lock tables in many '
-'orders, and some of them while others wait: so this waits for the first one for half of '
-'deadlock_timeout, with some of them for a sixteenth, then gives them back for as long as that '
-'took, and begins with the one that it waited for. '
-'Errors: 55P03 not within five minutes.';
+comment on function memory.lock_for_rebuild(text) is
+'Locks the tables of all types of memories, all or none, for memory.rebuild_vector_indexes, and '
+'returns the method that it is to use. Statements lock tables in many orders, and some of them '
+'while others wait: so this waits for the first one for half of deadlock_timeout, with some of '
+'them for a sixteenth, then gives all back for as long as that took, and begins with the one that '
+'it waited for. Errors: 55P03 not within five minutes.';
 
 create or replace function memory.rebuild_vector_indexes(
   method text default 'auto',
@@ -209,27 +241,12 @@ create or replace function memory.rebuild_vector_indexes(
   set client_min_messages = warning -- no NOTICE about a missing index
 as $$
 declare
-  v_method text := method;
+  v_method text;
   v_statement text;
 begin
   perform memory.check_word('method', method, '{auto,exact,ivfflat,hnsw}');
-  -- One rebuild at a time, locked before reading the tables: two that have read them would wait for
-  -- each other to drop the indexes. Readers and writers are not blocked yet.
-  perform memory.lock_memory_tables('share update exclusive');
-  if v_method = 'auto' then
-    v_method := case
-      when memory.largest_tenant_size() > (memory.setting_defaults()).exact_scan_limit
-      then 'hnsw'
-      else 'exact'
-    end;
-  end if;
-
   -- Takes all locks before any work: a deadlock with a writer would waste a half-built index.
-  if exists (select from memory.vector_indexes() as i where i.method <> 'exact') then
-    perform memory.lock_memory_tables('access exclusive');
-  elsif v_method <> 'exact' then
-    perform memory.lock_memory_tables('share');
-  end if;
+  v_method := memory.lock_for_rebuild(method);
   for v_statement in
     select replace(s.statement, ' concurrently', '')
     from memory.vector_index_statements(v_method, lists) as s

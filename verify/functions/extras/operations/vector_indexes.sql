@@ -6,7 +6,8 @@ select
   'memory.vector_indexes()'::regprocedure,
   'memory.choose_lists(bigint)'::regprocedure,
   'memory.vector_index_statements(text,integer)'::regprocedure,
-  'memory.lock_memory_tables(text)'::regprocedure,
+  'memory.choose_method(text)'::regprocedure,
+  'memory.lock_for_rebuild(text)'::regprocedure,
   'memory.rebuild_vector_indexes(text,integer)'::regprocedure,
   'memory.time_neighbors(text,text,public.vector,integer,timestamp with time zone)'::regprocedure,
   'memory.measure_index_recall(integer,integer,timestamp with time zone)'::regprocedure;
