@@ -105,7 +105,7 @@ values
     rebuild_vector_indexes,vector_index_statements,measure_index_recall,check_indexes}'
 ),
 -- shared between the two owners
-('{memory_search}', '{pair_characters,reads_accents,prepare_words,fold_vector,accented_words,read_words,query_vector,query_lexemes,
+('{memory_search}', '{pair_characters,reads_accents,split_numbers,prepare_words,fold_vector,accented_words,read_words,query_vector,query_lexemes,
     any_lexeme,every_word,hash_terms,search_terms,tag_terms,fold_label,fold_labels,fold_each_label,read_phrase,read_phrase_in,query_languages,has_literals,term_frequency,corpus_sizes,normalize_name,fold_name,name_terms,
     is_in_scope,is_known_to,recency_of,one_lexeme,inverse_document_frequency,saturate_frequency,meaning_score,words_score,weigh_evidence,candidate_depth,required_evidence,required_relevance,
     vector_index_name,band_of_entry,read_question,read_former,decays_until,key_words,spelling_key,synonyms_of,with_tags,join_alternatives,extension_schemas,has_extension}'),

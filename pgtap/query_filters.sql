@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(54);
+select plan(55);
 
 -- The titles say which entries are found.
 
@@ -133,6 +133,14 @@ select is(memory_test.found('"quick brown"'), 'Alpha', 'a phrase has an order');
 select is(memory_test.found('"brown quick"'), 'Beta', 'the other order');
 select is(memory_test.found('"Quick, BROWN foxes"'), 'Alpha', 'but no case, punctuation or endings');
 select is(memory_test.found('"to be or not to be"'), 'Beta', 'a phrase of stop words');
+select memory_test.as_tenant('bills');
+select memory_test.entry(E'Bill\n\nPaid PO-1188 of 2026-041.');
+select results_eq(
+  $$ select memory_test.found(q.query) from unnest('{\"PO-1188\",\"1188 of 2026\",\"paid po 1188\",\"1188 PO\"}'::text[]) as q (query) $$,
+  $$ values ('Bill'), ('Bill'), ('Bill'), ('') $$,
+  'a phrase with numbers after hyphens'
+);
+select memory_test.as_tenant('a');
 select is(memory_test.found('"小狗"'), 'Gamma plan', 'a phrase in a script without spaces');
 select is(memory_test.found('"cafe"') || memory_test.found('"café"'), 'Gamma planGamma plan', 'with and without accents');
 select is(memory_test.found('tag:python -fox'), '', 'excluded words');

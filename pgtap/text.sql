@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(163);
+select plan(167);
 
 -- truncate_utf8
 
@@ -369,7 +369,15 @@ from (values
   (
     10, 'english', 'o\ô ''é'' é:*', '''e'':3,4 ''o'':1,2',
     'quotes and backslashes are not words and raise no error'
-  )
+  ),
+  (
+    11, 'english', 'PO-1188 of 2026-041, -5', '''-5'':6 ''041'':5 ''1188'':2 ''2026'':4 ''po'':1',
+    'a hyphen before a digit is a minus only where nothing stands before it'
+  ),
+  (
+    12, 'english', 'Café-7', '''7'':2 ''cafe'':1', 'also in a text that is not ASCII'
+  ),
+  (13, 'german', 'Rechnung 2026-041', '''041'':3 ''2026'':2 ''rechnung'':1', 'and in other languages')
 ) as v (position, config, content, expected, what)
 order by v.position;
 select is(
@@ -396,6 +404,10 @@ select is(
   'a query is read with the given text search configuration'
 );
 select is(memory.query_lexemes('english', null), '{}', 'a NULL query has no words');
+select is(
+  memory.query_lexemes('english', 'invoice 2026-041'), '{invoic,2026,041}',
+  'the numbers of a query are those of a text'
+);
 select is(memory.query_lexemes('english', ''), '{}', 'an empty query has no words');
 select is(memory.query_lexemes('english', 'the of and'), '{}', 'a query of stop words has no words');
 select is(

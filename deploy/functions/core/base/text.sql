@@ -366,6 +366,19 @@ comment on function memory.reads_accents(text) is
 'or endings: true for all except those known not to.';
 grant execute on function memory.reads_accents to memory_search;
 
+-- An expression that the planner inlines.
+create or replace function memory.split_numbers(content text)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return regexp_replace(content collate "C", '([^\s-])-(?=\d)', '\1 ', 'g');
+
+comment on function memory.split_numbers(text) is
+'A text with a space for each hyphen between a character and a digit, which the parser of text '
+'search takes for a minus: 2026-041 has the words 2026 and 041.';
+grant execute on function memory.split_numbers to memory_search;
+
 create or replace function memory.prepare_words(
   text_search_config text,
   content text,
@@ -382,7 +395,7 @@ declare
   v_text text;
 begin
   if octet_length(content) = length(content) then
-    return content;
+    return memory.split_numbers(content);
   end if;
   -- NFKC would turn ™, №, fractions, ellipses and the like into letters, digits or periods; they
   -- become spaces instead. Some locales turn the last Σ of a word into ς.
@@ -397,6 +410,7 @@ begin
     '\u200e\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff]',
     '', 'g'
   );
+  v_text := memory.split_numbers(v_text);
   -- A parser other than the built-in one may find words without spaces by itself.
   if exists (
     select
@@ -412,8 +426,8 @@ end;
 $$;
 
 comment on function memory.prepare_words(text, text, boolean) is
-'A text prepared for a text search configuration: in NFKC, with its accents, and with scripts '
-'without spaces split by memory.pair_characters.';
+'A text prepared for a text search configuration: in NFKC, with its accents, with scripts without '
+'spaces split by memory.pair_characters, and numbers by memory.split_numbers.';
 grant execute on function memory.prepare_words to memory_search;
 
 create or replace function memory.fold_vector(search_vector tsvector)
@@ -556,7 +570,7 @@ create or replace function memory.to_search_vector(
   parallel restricted
   return case
     when octet_length(rendered) = length(rendered) and not memory.reads_accents(text_search_config)
-    then to_tsvector(text_search_config::regconfig, rendered)
+    then to_tsvector(text_search_config::regconfig, memory.split_numbers(rendered))
     else memory.index_words(text_search_config, rendered)
   end;
 
@@ -671,7 +685,7 @@ create or replace function memory.query_vector(
   parallel safe
   return case
     when octet_length(query) = length(query) and not memory.reads_accents(text_search_config)
-    then to_tsvector(text_search_config::regconfig, query)
+    then to_tsvector(text_search_config::regconfig, memory.split_numbers(query))
     else memory.read_words(
       text_search_config, memory.prepare_words(text_search_config, query, false)
     )

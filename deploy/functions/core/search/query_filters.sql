@@ -117,7 +117,7 @@ declare
   v_query tsquery;
 begin
   if v_words <> phrase and memory.pair_characters(v_folded, false) <> v_folded
-    or v_words <> phrase and normalize(phrase, nfkc) <> v_words
+    or v_words <> phrase and memory.split_numbers(normalize(phrase, nfkc)) <> v_words
   then
     return null;
   end if;

@@ -18,6 +18,7 @@ drop function memory.read_words(text,text);
 drop function memory.accented_words(text,text);
 drop function memory.fold_vector(tsvector);
 drop function memory.prepare_words(text,text,boolean);
+drop function memory.split_numbers(text);
 drop function memory.reads_accents(text);
 drop function memory.pair_characters(text,boolean);
 drop function memory.fold_text(text);

@@ -16,6 +16,7 @@ select
   'memory.fold_text(text)'::regprocedure,
   'memory.pair_characters(text,boolean)'::regprocedure,
   'memory.reads_accents(text)'::regprocedure,
+  'memory.split_numbers(text)'::regprocedure,
   'memory.prepare_words(text,text,boolean)'::regprocedure,
   'memory.fold_vector(tsvector)'::regprocedure,
   'memory.accented_words(text,text)'::regprocedure,
