@@ -1,7 +1,7 @@
 -- What a query asks for: facts whose predicate it contains, and more than a name.
 begin;
 \ir fixtures.sql
-select plan(32);
+select plan(38);
 
 select memory.register_embedding_version('model', '1') as version_id \gset
 select memory.store_fact(f.subject, f.predicate, f.content, embedding => memory_test.near(f.similarity), as_of => '2026-11-01Z')
@@ -75,6 +75,24 @@ select results_eq(
   $$ values ('news'), ('drives') $$,
   'news comes before the fact that the query asks for'
 );
+
+-- What happened to somebody is what was said about them.
+select memory_test.as_tenant('happenings');
+select memory.register_embedding_version('model', '1') as happenings_version_id \gset
+select memory.store_fact('Ann', f.predicate, f.content, embedding => memory_test.near(f.similarity), as_of => '2026-11-01Z')
+from (values ('sings', 'alto', 0.5), ('lives_in', 'Kiel', 0.45)) as f (predicate, content, similarity) \g /dev/null
+select memory.store_episode(e.content, 'b', embedding => memory_test.near(e.similarity), as_of => '2026-11-01Z')
+from (values ('Ann broke a leg on the stairs', 0.4), ('The stairs were painted', 0.42), ('It rained', 0.3)) as e (content, similarity) \g /dev/null
+select is(memory_test.first_of(q.query), q.expected, q.what)
+from (values
+  (1, 'What happened to Ann?', 'Ann broke a leg on the stairs', 'who asks what happened to somebody asks for what was said about them'),
+  (2, 'What went wrong with the stairs?', 'The stairs were painted', 'or about a thing'),
+  (3, 'What happened to Ann on the stairs?', 'Ann broke a leg on the stairs', 'with all that the question names'),
+  (4, 'What happened to Ann in the garden?', 'Ann sings', 'not with only some of it'),
+  (5, 'What happened?', 'Ann sings', 'who names nothing asks for no remark in particular'),
+  (6, 'Who is Ann?', 'Ann sings', 'nor who does not ask what happened')
+) as q (position, query, expected, what)
+order by q.position;
 
 -- What a property is called in a fact is added to the query.
 select memory_test.as_tenant('properties');

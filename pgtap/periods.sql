@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(682);
+select plan(690);
 
 -- The periods of a text with days as people write them. By default it is a Wednesday.
 create function memory_test.period_of(
@@ -826,6 +826,14 @@ from (
 ) as r
 order by r.position, r.number;
 select is(memory.asks_events(null), false, 'a NULL question does not ask what there is at a time');
+select is(memory.asks_happened(r.query), r.expected, 'a question asks what happened, or not: ' || r.query)
+from (values
+  (1, 'What happened to Jonas?', true), (2, 'What went wrong with the queue?', true), (3, 'Was ist mit Jonas passiert?', true),
+  (4, '¿Qué le pasó a Ana?', true), (5, 'Que s''est-il passé ?', true), (6, 'What is planned for Friday?', false),
+  (7, 'Where is Jonas?', false)
+) as r (position, query, expected)
+order by r.position;
+select is(memory.asks_happened(null), false, 'a NULL question does not ask what happened');
 
 -- News
 

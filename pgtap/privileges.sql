@@ -31,7 +31,7 @@ values
 (
   '{memory_admin,memory_reader,memory_search,memory_worker,memory_writer}',
   '{truncate_utf8,collapse_whitespace,fold_text,preprocess_search_query,days_between,effective_confidence,recency_score,rrf_score,
-    relevance_score,composite_score,fold_words,words_of,asks_in_general,asks_of_self,tells_update,asks_present,asks_ahead,asks_past,asks_events,read_period,
+    relevance_score,composite_score,fold_words,words_of,asks_in_general,asks_of_self,tells_update,asks_present,asks_ahead,asks_past,asks_events,asks_happened,read_period,
     confidence_tier,tier_range,retention_band,retention_priority}'
 ),
 -- the audit stream and provenance

@@ -38,6 +38,7 @@ REQUIRED_ARGUMENTS = {
     "archive_entry": frozenset(["entry_id"]),
     "asks_ahead": frozenset(["query"]),
     "asks_events": frozenset(["query"]),
+    "asks_happened": frozenset(["query"]),
     "asks_in_general": frozenset(["query"]),
     "asks_of_self": frozenset(["query"]),
     "asks_past": frozenset(["query"]),
@@ -193,6 +194,7 @@ READING_FUNCTIONS = frozenset(
     {
         "asks_ahead",
         "asks_events",
+        "asks_happened",
         "asks_in_general",
         "asks_of_self",
         "asks_past",

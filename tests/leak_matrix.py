@@ -436,7 +436,7 @@ DELAYS_ALL = "rebuild_vector_indexes"
 
 # Pure functions: immutable, with the rights of the caller, of nothing but their arguments.
 FORMULAS = """
-asks_ahead asks_events asks_in_general asks_of_self asks_past asks_present asymmetric_score
+asks_ahead asks_events asks_happened asks_in_general asks_of_self asks_past asks_present asymmetric_score
 collapse_whitespace composite_score confidence_step confidence_tier date_in_words days_between decay_rate_of decayed_state effective_confidence end_of_text entry_title fold_text fold_words
 importance_of importance_word initial_confidence is_actor is_blank is_reason_code is_request_id is_scope
 list_sections preprocess_search_query preprocess_text recency_score relevance_score render_memory

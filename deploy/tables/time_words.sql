@@ -39,7 +39,7 @@ create table memory.time_words (
       'relative before', 'relative after', 'relative around', 'ago', 'since', 'until', 'before',
       'after', 'from', 'to', 'between', 'and', 'or', 'of', 'in', 'on', 'article', 'part', 'every',
       'filler', 'common', 'never', 'tells update', 'asks present', 'asks ahead', 'asks past',
-      'asks events'
+      'asks events', 'asks happened'
     )
   ),
   constraint time_words_trust check (
@@ -58,7 +58,8 @@ comment on table memory.time_words is
 'The words with which texts name times (memory.read_period), announce an update '
 '(memory.tells_update), ask about the present (memory.asks_present), about what is to come '
 '(memory.asks_ahead), about what is over (memory.asks_past) or what there is at a time '
-'(memory.asks_events). These functions contain the words themselves: a change that adds some calls '
+'(memory.asks_events) or what happened (memory.asks_happened). These functions contain the words '
+'themselves: a change that adds some calls '
 'memory.refresh_time_questions and '
 'memory.refresh_time_vocabulary. A text is read in one language, that of most of its words.';
 comment on column memory.time_words.language is 'ISO 639-1: en, de, fr, es.';
@@ -73,7 +74,7 @@ comment on column memory.time_words.kind is
 'between, and, or, of, in, on, article, every (a recurring time names none). filler: skipped. '
 'common: only identifies the language. never: not a time, although part of it is a word for one; '
 'also not what a text tells or asks. tells update, asks present, asks ahead, asks past, asks '
-'events: makes the function of that name true.';
+'events, asks happened: makes the function of that name true; asks happened also asks_events.';
 comment on column memory.time_words.value is
 'Month 1..12; weekday 1 (Monday)..7; day: days from today, -2..2; season 1 (spring)..4 (winter); '
 'quarter 1..4; unit: day, week, weekend, month, quarter, year, decade; number: the number, or from '
@@ -249,7 +250,8 @@ from (
   ('en', 'asks past', '', 'plain', '{my old,our old,your old,his old,her old,their old,s old}'),
   ('en', 'asks past', '', 'plain', '{the old,did … use to,back then}'),
   ('en', 'never', '', 'plain', '{get used to,getting used to,got used to,is used to,are used to}'),
-  ('en', 'asks events', '', 'plain', '{happen,happens,happened,happening,going on,went on}'),
+  ('en', 'asks happened', '', 'plain', '{happen,happens,happened,happening,going on,went on}'),
+  ('en', 'asks happened', '', 'plain', '{go wrong,goes wrong,going wrong,went wrong,gone wrong}'),
   ('en', 'asks events', '', 'plain', '{coming up}'),
   ('en', 'asks events', '', 'plain', '{what is new,what s new,what is on,what s on,planned}'),
   ('en', 'asks events', '', 'plain', '{scheduled}'),
@@ -394,7 +396,9 @@ from (
   ('de', 'asks past', '', 'plain', '{davor,meine alte,meine alten,mein altes,meinen alten}'),
   ('de', 'asks past', '', 'plain', '{meinem alten,meiner alten,die alte,das alte,den alten}'),
   ('de', 'never', '', 'plain', '{früher oder später}'),
-  ('de', 'asks events', '', 'plain', '{passiert,geschehen,was ist los,war … los,was gab es}'),
+  ('de', 'asks happened', '', 'plain', '{passiert,passierte,geschehen,geschah,was ist los}'),
+  ('de', 'asks happened', '', 'plain', '{war … los,schiefgegangen,ging … schief}'),
+  ('de', 'asks events', '', 'plain', '{was gab es}'),
   ('de', 'asks events', '', 'plain', '{geplant}'),
   ('de', 'asks events', '', 'plain', '{habe ich … vor,haben wir … vor,steht … an,stehen … an}'),
   ('de', 'asks events', '', 'plain', '{was habe ich … gemacht,was haben wir … gemacht}'),
@@ -513,7 +517,8 @@ from (
   ('fr', 'asks past', '', 'plain', '{précédent,précédente,précédents,précédentes,jadis}'),
   ('fr', 'asks past', '', 'plain', '{étais … avant,avais … avant,habitais … avant}'),
   ('fr', 'asks past', '', 'plain', '{travaillais … avant,était … avant,avait … avant}'),
-  ('fr', 'asks events', '', 'plain', '{s''est passé,se passe,quoi de neuf,est prévu,ai je prévu}'),
+  ('fr', 'asks happened', '', 'plain', '{s''est passé,s''est il passé,se passe,est il arrivé}'),
+  ('fr', 'asks events', '', 'plain', '{quoi de neuf,est prévu,ai je prévu}'),
   ('fr', 'asks events', '', 'plain', '{sont prévus,au programme,ai je fait,avons nous fait}'),
 
   ('es', 'month', '1', 'plain', '{enero}'),
@@ -633,7 +638,8 @@ from (
   ('es', 'asks past', '', 'plain', '{previamente,anteriormente,antaño,solía,solíamos,solían}'),
   ('es', 'asks past', '', 'plain', '{vivía … antes,trabajaba … antes,era … antes,tenía … antes}'),
   ('es', 'asks past', '', 'plain', '{vivíamos … antes,estaba … antes}'),
-  ('es', 'asks events', '', 'plain', '{qué pasó,ha pasado,ocurrió,sucedió,qué hay,planeado}'),
+  ('es', 'asks happened', '', 'plain', '{qué pasó,le pasó,les pasó,ha pasado,ocurrió,sucedió}'),
+  ('es', 'asks events', '', 'plain', '{qué hay,planeado}'),
   ('es', 'asks events', '', 'plain', '{previsto}'),
   ('es', 'asks events', '', 'plain', '{qué planes tengo,tengo algo,qué hice,qué hicimos}')
 ) as w (language, kind, value, trust, words)

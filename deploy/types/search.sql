@@ -465,6 +465,7 @@ create type memory.question as (
   of_own boolean,
   of_state boolean,
   of_whom boolean,
+  of_happening boolean,
   in_general boolean
 );
 
@@ -488,6 +489,8 @@ comment on column memory.question.of_own is
 'Whether the user asks for what is his or her own, and not how something is done.';
 comment on column memory.question.of_state is
 'Whether it asks for what holds, and not for what happened or how somebody is.';
+comment on column memory.question.of_happening is
+'Whether it asks what happened to what it names (memory.asks_happened).';
 comment on column memory.question.of_whom is
 'Whether it asks who somebody is, or what he or she does.';
 comment on column memory.question.in_general is

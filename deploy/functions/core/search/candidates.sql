@@ -605,8 +605,13 @@ begin atomic
         end as named_period,
         (question).of_present and c.memory_type = 'fact' and memory.tells_update(s.content)
         as is_news,
-        c.memory_type = 'fact' and c.keyword_score is not null
-        and memory.asks_for(question, s.subject, s.predicate, (settings).text_search_config)
+        c.keyword_score is not null
+        and case c.memory_type
+          when 'fact'
+          then memory.asks_for(question, s.subject, s.predicate, (settings).text_search_config)
+          when 'episode'
+          then (question).of_happening and (question).core <@ tsvector_to_array(s.search_vector)
+        end
         as is_asked_for,
         (question).of_self
         and memory.normalize_name(
@@ -692,12 +697,17 @@ begin atomic
             d.meaning, d.words, (settings).episode_meaning_weight, (settings).words_weight
           )
         )
-        -- "How do we deploy?" asks for what is under deployed_with, not for each remark about it.
+        -- "How do we deploy?" asks for what is under deployed_with, not for each remark about it;
+        -- "What happened to Ada?" for what somebody said about her.
         when d.is_asked_for
         then greatest(
           d.relevance,
           memory.weigh_evidence(
-            d.meaning, 1::float8, (settings).meaning_weight, (settings).episode_words_weight
+            d.meaning, 1::float8,
+            case d.memory_type
+              when 'episode' then (settings).episode_meaning_weight else (settings).meaning_weight
+            end,
+            (settings).episode_words_weight
           )
         )
         else d.relevance
@@ -727,8 +737,9 @@ comment on function memory.judge_candidates(
 'mentions, or that it is about the user who asks about himself or herself; for a fact, that it '
 'reports news, if the query asks about the present. The less relevant a fact or rule is, the '
 'smaller its boosts of time and user. The words of a fact that the query asks for '
-'(memory.asks_for) count in full, and as those of an episode; those of an episode as those of a '
-'fact if the query has no word but a name. '
+'(memory.asks_for) count in full, and as those of an episode; so do those of an episode that holds '
+'all that a question names which asks what happened. An episode''s words count as those of a fact '
+'if the query has no word but a name. '
 'outcome: "no match" for all if even the best of so many '
 'documents has less evidence by meaning, words and name (and time, if the query asks for what '
 'there is at a time) than memory.required_evidence says, for a question in general if it mentions '

@@ -900,10 +900,22 @@ begin
     v_question.of_present := memory.asks_present(query);
     v_question.of_events := v_question.period is not null and memory.asks_events(query);
   end if;
-  v_question.of_state := v_question.names !~ (
-      ' (did|were|had|been|happen|happens|happened|said|how is|how are|hat|hatte|hatten|war|waren|'
-      'wurde|passiert|passierte|geschah|wie geht|etait|avait|arrive|comment va|fue|ha|paso|como esta|'
-      'heeft|werd|gebeurd|gebeurde) '
+  v_question.of_happening := memory.asks_happened(query);
+  if v_question.of_happening then
+    v_question.core := array(
+      select l.lexeme
+      from unnest(v_question.core) as l (lexeme)
+      where l.lexeme <> all (
+        '{happen,go,went,gone,wrong,anyth,someth,ever,late,recent,alreadi,passiert,geschah,geschehen,'
+        'gescheh,los,arriv,arrive,pass,passe,paso,pasado,ocurrio,sucedio}'::text[]
+      )
+    );
+    v_question.of_happening := v_question.core <> '{}';
+  end if;
+  v_question.of_state := not memory.asks_happened(query)
+    and v_question.names !~ (
+      ' (did|were|had|been|said|how is|how are|hat|hatte|hatten|war|waren|wurde|wie geht|etait|avait|'
+      'comment va|fue|ha|como esta|heeft|werd|gebeurd|gebeurde) '
     )
     -- In German, was means what.
     and (

@@ -36,6 +36,10 @@ begin
       select w.kind as question, w.word, w.parts
       from words as w
       where w.kind ~ '^(tells|asks) '
+      union all
+      select 'asks events', w.word, w.parts
+      from words as w
+      where w.kind = 'asks happened'
     ),
     phrases as (
       select
@@ -108,8 +112,8 @@ end;
 $$;
 
 comment on function memory.refresh_time_questions() is
-'Regenerates memory.tells_update, asks_present, asks_ahead, asks_past and asks_events from '
-'memory.time_words. Call it in each change that adds or removes words.';
+'Regenerates memory.tells_update, asks_present, asks_ahead, asks_past, asks_events and '
+'asks_happened from memory.time_words. Call it in each change that adds or removes words.';
 
 create or replace function memory.refresh_time_vocabulary()
   returns void
@@ -242,6 +246,12 @@ comment on function memory.asks_events(text) is
 'characters contain a word of the kind asks events of memory.time_words, such as "happened" or '
 '"planned", as whole words in any case. False for NULL.';
 grant execute on function memory.asks_events
+to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
+comment on function memory.asks_happened(text) is
+'Whether a question asks what happened: its first 1,000 characters contain a word of the kind asks '
+'happened of memory.time_words, such as "happened" or "went wrong", as whole words in any case. '
+'False for NULL.';
+grant execute on function memory.asks_happened
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 comment on function memory.may_name_time(text) is
 'Whether the first 1,000 characters of a text contain a word or number that a time expression may '

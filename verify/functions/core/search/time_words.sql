@@ -6,6 +6,7 @@ select
   'memory.refresh_time_vocabulary()'::regprocedure,
   'memory.asks_ahead(text)'::regprocedure,
   'memory.asks_events(text)'::regprocedure,
+  'memory.asks_happened(text)'::regprocedure,
   'memory.asks_past(text)'::regprocedure,
   'memory.asks_present(text)'::regprocedure,
   'memory.tells_update(text)'::regprocedure,
