@@ -39,6 +39,16 @@ select memory.configure('{
 }')
 """
 
+_ERRORS = r"""
+select p.proname::text, array_agg(c.code[1])
+from pg_proc as p
+cross join lateral regexp_matches(
+  substring(obj_description(p.oid, 'pg_proc') from '(Errors: .*)'), '\m([0-9][0-9A-Z]{4})\M', 'g'
+) as c (code)
+where p.pronamespace = 'memory'::regnamespace
+group by p.proname
+"""
+
 
 @dataclass
 class Plan:
@@ -57,7 +67,8 @@ class Plan:
         batches: Whether the clients store many memories at a time more often.
         checks: Whether to check anything at the end.
         pause: Seconds that a client waits on the average after each call.
-        allowed: SQLSTATEs, or their classes, that clients may meet beside those of PM.
+        allowed: SQLSTATEs, or their classes, that clients may meet beside those of PM and those
+            that the comment of a function names.
     """
 
     part: str
@@ -267,6 +278,8 @@ class Storm:
     def check(self) -> None:
         """Compare what is left with what was answered."""
         calls = journal.read(self.folder)
+        with psycopg.connect(self.cluster.url(), autocommit=True) as connection:
+            errors = {name: tuple(codes) for name, codes in connection.execute(_ERRORS)}
         outcome = self.outcome
         functions: Counter[str] = Counter()
         outcome.calls = len(calls)
@@ -278,7 +291,8 @@ class Storm:
                 outcome.lost += 1
             if call.code is not None:
                 outcome.codes[call.code] += 1
-                if not self._is_documented(call):
+                expected = ("PM", *self.plan.allowed, *errors.get(call.function, ()))
+                if not call.code.startswith(expected):
                     outcome.violations.append(
                         f"{call.request_id} {call.function} by {call.client}: "
                         f"{call.code} {call.message}"
@@ -315,7 +329,3 @@ class Storm:
                     self.outcome.recoveries.setdefault(kind, []).append(
                         min(end for _, end in ends[after : after + 50]) - down
                     )
-
-    def _is_documented(self, call: journal.Call) -> bool:
-        assert call.code is not None
-        return call.code.startswith("PM") or call.code.startswith(self.plan.allowed or ("PM",))
