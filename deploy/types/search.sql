@@ -484,7 +484,7 @@ comment on column memory.question.of_present is
 comment on column memory.question.of_events is
 'Whether it asks what there is at these times (memory.asks_events).';
 comment on column memory.question.of_self is
-'Whether the user asks about himself or herself (memory.asks_of_self).';
+'Whether the user asks about himself or herself (memory.asks_of_self), and not what happened.';
 comment on column memory.question.of_own is
 'Whether the user asks for what is his or her own, and not how something is done.';
 comment on column memory.question.of_state is

@@ -891,7 +891,9 @@ begin
     from unnest(words.lexemes) as l (lexeme)
     where l.lexeme <> all ('{use,need,get,know,tell,name,call,pleas,current,right}'::text[])
   );
-  v_question.of_self := memory.asks_of_self(query);
+  v_question.of_happening := memory.asks_happened(query);
+  -- "What happened to my disk?" does not ask which one somebody has.
+  v_question.of_self := memory.asks_of_self(query) and not v_question.of_happening;
   v_question.of_own := v_question.of_self
     and v_question.names !~ ' how (do|can|could|should|would|must|shall) i ';
   v_question.of_events := false;
@@ -900,19 +902,7 @@ begin
     v_question.of_present := memory.asks_present(query);
     v_question.of_events := v_question.period is not null and memory.asks_events(query);
   end if;
-  v_question.of_happening := memory.asks_happened(query);
-  if v_question.of_happening then
-    v_question.core := array(
-      select l.lexeme
-      from unnest(v_question.core) as l (lexeme)
-      where l.lexeme <> all (
-        '{happen,go,went,gone,wrong,anyth,someth,ever,late,recent,alreadi,passiert,geschah,geschehen,'
-        'gescheh,los,arriv,arrive,pass,passe,paso,pasado,ocurrio,sucedio}'::text[]
-      )
-    );
-    v_question.of_happening := v_question.core <> '{}';
-  end if;
-  v_question.of_state := not memory.asks_happened(query)
+  v_question.of_state := not v_question.of_happening
     and v_question.names !~ (
       ' (did|were|had|been|said|how is|how are|hat|hatte|hatten|war|waren|wurde|wie geht|etait|avait|'
       'comment va|fue|ha|como esta|heeft|werd|gebeurd|gebeurde) '
@@ -928,6 +918,17 @@ begin
     ' (who|do|does|doing|wer|macht|tut|qui|fait|quien|hace|doet) '
   );
   v_question.in_general := memory.asks_in_general(query) and not v_question.of_events;
+  if v_question.of_happening then
+    v_question.core := array(
+      select l.lexeme
+      from unnest(v_question.core) as l (lexeme)
+      where l.lexeme <> all (
+        '{happen,go,went,gone,wrong,anyth,someth,ever,late,recent,alreadi,passiert,geschah,geschehen,'
+        'gescheh,los,arriv,arrive,pass,passe,paso,pasado,ocurrio,sucedio}'::text[]
+      )
+    );
+    v_question.of_happening := v_question.core <> '{}';
+  end if;
   return v_question;
 end;
 $$;
