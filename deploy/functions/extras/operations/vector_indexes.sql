@@ -175,7 +175,6 @@ declare
     where l.pid = pg_backend_pid() and l.relation = any (v_tables::regclass[])
   );
   v_begun timestamptz;
-  v_first_at timestamptz;
   v_table text;
   v_method text;
   v_mode text;
@@ -198,21 +197,11 @@ begin
         when v_method <> 'exact' then 'share'
       end;
       exit when v_mode is null;
-      -- All waits together end before anybody who waits for a table looks for a deadlock.
-      v_first_at := clock_timestamp();
-      foreach v_table in array v_order loop
-        perform set_config(
-          'lock_timeout',
-          greatest(
-            1,
-            round(
-              v_deadlock_ms * case v_table when v_order[1] then 0.5 else 0.8 end
-              - extract(epoch from clock_timestamp() - v_first_at) * 1000
-            )
-          ) || 'ms',
-          true
-        );
-        execute format('lock table %s in %s mode', v_table, v_mode);
+      -- While it waits it has nothing that anybody else waits for.
+      perform set_config('lock_timeout', greatest(1, round(v_deadlock_ms / 2)) || 'ms', true);
+      execute format('lock table %s in %s mode', v_table, v_mode);
+      foreach v_table in array v_order[2:] loop
+        execute format('lock table %s in %s mode nowait', v_table, v_mode);
       end loop;
       exit;
     exception when lock_not_available then
@@ -233,9 +222,9 @@ $$;
 comment on function memory.lock_for_rebuild(text) is
 'Locks the tables of all types of memories, all or none, for memory.rebuild_vector_indexes, and '
 'returns the method that it is to use. Statements lock tables in many orders, and some of them '
-'while others wait: so this waits for the first one for at most half of deadlock_timeout, for all '
-'of them for four fifths, then gives all back for as long as that took, and begins with the one '
-'that it waited for. Errors: 55P03 not within five minutes.';
+'while others wait: so this waits for the first one, at most half of deadlock_timeout, but not for '
+'the others; if it does not get one, it gives all back for as long as that took, and begins with '
+'this one. Errors: 55P03 not within five minutes.';
 
 create or replace function memory.rebuild_vector_indexes(
   method text default 'auto',
