@@ -169,7 +169,8 @@ declare
   v_order text[] := v_tables;
   v_deadlock_ms numeric
     := extract(epoch from current_setting('deadlock_timeout')::interval) * 1000;
-  v_until timestamptz := clock_timestamp() + interval '5 minutes';
+  v_until timestamptz;
+  v_nowait text;
   v_holds_some boolean := exists (
     select from pg_locks as l
     where l.pid = pg_backend_pid() and l.relation = any (v_tables::regclass[])
@@ -179,6 +180,8 @@ declare
   v_method text;
   v_mode text;
 begin
+  -- What the transaction has locked before, it keeps from others all the while.
+  v_until := clock_timestamp() + case when v_holds_some then '10 s' else '5 min' end::interval;
   loop
     v_begun := clock_timestamp();
     begin
@@ -197,11 +200,23 @@ begin
         when v_method <> 'exact' then 'share'
       end;
       exit when v_mode is null;
-      -- While it waits it has nothing that anybody else waits for.
+      v_begun := clock_timestamp();
+      -- While it waits for the first one, it keeps nobody waiting but behind it.
       perform set_config('lock_timeout', greatest(1, round(v_deadlock_ms / 2)) || 'ms', true);
       execute format('lock table %s in %s mode', v_table, v_mode);
+      -- Somebody who waits looks for a deadlock once, after deadlock_timeout. Until those who have
+      -- just begun to wait do so, it can wait for the other tables; but not if some waited before.
+      v_nowait := case
+        when exists (
+          select from pg_locks as l
+          where not l.granted and l.pid <> pg_backend_pid()
+            and l.waitstart < clock_timestamp() - v_deadlock_ms * 0.55 * interval '1 ms'
+        )
+        then 'nowait'
+      end;
+      perform set_config('lock_timeout', greatest(1, round(v_deadlock_ms / 8)) || 'ms', true);
       foreach v_table in array v_order[2:] loop
-        execute format('lock table %s in %s mode nowait', v_table, v_mode);
+        execute format('lock table %s in %s mode %s', v_table, v_mode, v_nowait);
       end loop;
       exit;
     exception when lock_not_available then
@@ -222,9 +237,10 @@ $$;
 comment on function memory.lock_for_rebuild(text) is
 'Locks the tables of all types of memories, all or none, for memory.rebuild_vector_indexes, and '
 'returns the method that it is to use. Statements lock tables in many orders, and some of them '
-'while others wait: so this waits for the first one, at most half of deadlock_timeout, but not for '
-'the others; if it does not get one, it gives all back for as long as that took, and begins with '
-'this one. Errors: 55P03 not within five minutes.';
+'while others wait: so this waits for the first one at most half of deadlock_timeout, for the '
+'others an eighth each, and not at all if somebody else might look for a deadlock meanwhile. If it '
+'does not get one, it gives all back for as long as that took, and begins with this one. Errors: '
+'55P03 not within five minutes (ten seconds in a transaction that has used the tables before).';
 
 create or replace function memory.rebuild_vector_indexes(
   method text default 'auto',
