@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(55);
+select plan(56);
 
 -- The titles say which entries are found.
 
@@ -139,6 +139,12 @@ select results_eq(
   $$ select memory_test.found(q.query) from unnest('{\"PO-1188\",\"1188 of 2026\",\"paid po 1188\",\"1188 PO\"}'::text[]) as q (query) $$,
   $$ values ('Bill'), ('Bill'), ('Bill'), ('') $$,
   'a phrase with numbers after hyphens'
+);
+select results_eq(
+  $$ select q.query, (select count(*)::integer from memory.keyword_search('entry', q.query, keyword_match => q.keyword_match) as m)
+     from (values ('PO-1188', 'all'), ('2026-041', 'all'), ('041', 'all'), ('PO-1189', 'all'), ('po 1188', 'any')) as q (query, keyword_match) $$,
+  $$ values ('PO-1188', 1), ('2026-041', 1), ('041', 1), ('PO-1189', 0), ('po 1188', 1) $$,
+  'and words with them, all or any of them'
 );
 select memory_test.as_tenant('a');
 select is(memory_test.found('"小狗"'), 'Gamma plan', 'a phrase in a script without spaces');

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(167);
+select plan(168);
 
 -- truncate_utf8
 
@@ -377,6 +377,7 @@ from (values
   (
     12, 'english', 'Café-7', '''7'':2 ''cafe'':1', 'also in a text that is not ASCII'
   ),
+  (14, 'english', '{"c":-5} (-7) x=-8', '''-5'':2 ''-7'':3 ''-8'':5 ''c'':1 ''x'':4', 'after a sign it is one'),
   (13, 'german', 'Rechnung 2026-041', '''041'':3 ''2026'':2 ''rechnung'':1', 'and in other languages')
 ) as v (position, config, content, expected, what)
 order by v.position;

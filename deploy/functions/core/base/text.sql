@@ -372,11 +372,11 @@ create or replace function memory.split_numbers(content text)
   language sql
   immutable
   parallel safe
-  return regexp_replace(content collate "C", '([^\s-])-(?=\d)', '\1 ', 'g');
+  return regexp_replace(content collate "C", '([^\s!-/:-@[-`{-~])-(?=\d)', '\1 ', 'g');
 
 comment on function memory.split_numbers(text) is
-'A text with a space for each hyphen between a character and a digit, which the parser of text '
-'search takes for a minus: 2026-041 has the words 2026 and 041.';
+'A text with a space for each hyphen between a letter or digit and a digit, which the parser of '
+'text search takes for a minus: 2026-041 has the words 2026 and 041.';
 grant execute on function memory.split_numbers to memory_search;
 
 create or replace function memory.prepare_words(

@@ -106,7 +106,8 @@ begin
   if keyword_match = 'all' then
     if v_plain then
       v_query.condition := plainto_tsquery(
-        settings.text_search_config::regconfig, memory.preprocess_search_query(query)
+        settings.text_search_config::regconfig,
+        memory.split_numbers(memory.preprocess_search_query(query))
       );
     else
       v_query.condition := memory.every_word(settings.text_search_config, query);
