@@ -129,8 +129,9 @@ end;
 $$;
 
 comment on function memory.chain_status() is
-'The end of the hash chain of the tenant, how many events wait for a seal, and when the chain was verified last, by whom, up to which position and with '
-'how many problems: NULL if nobody has recorded that (memory.record_verification).';
+'The end of the hash chain of the tenant, how many events wait for a seal, and when the chain was '
+'verified last, by whom, up to which position and with how many problems: NULL if nobody has '
+'recorded that (memory.record_verification).';
 grant execute on function memory.chain_status to memory_worker, memory_reader, memory_admin;
 
 commit;
