@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(690);
+select plan(701);
 
 -- The periods of a text with days as people write them. By default it is a Wednesday.
 create function memory_test.period_of(
@@ -830,8 +830,21 @@ select is(memory.asks_happened(r.query), r.expected, 'a question asks what happe
 from (values
   (1, 'What happened to Jonas?', true), (2, 'What went wrong with the queue?', true), (3, 'Was ist mit Jonas passiert?', true),
   (4, '¿Qué le pasó a Ana?', true), (5, 'Que s''est-il passé ?', true), (6, 'What is planned for Friday?', false),
-  (7, 'Where is Jonas?', false)
+  (7, 'Where is Jonas?', false), (8, 'Do you happen to know my shoe size?', false), (9, 'What is going on with the deployment?', false),
+  (10, 'What happens when tests fail?', false), (11, 'Who went on the hike with me?', false), (12, 'Has anything happened to Jonas?', true)
 ) as r (position, query, expected)
+order by r.position;
+select is(
+  (memory.read_question(
+    r.query, memory.read_query(r.query, 'any', memory.current_settings()), memory.current_settings(), '2023-11-15Z'
+  )).core,
+  r.core, 'what is left names to what it happened: ' || r.query
+)
+from (values
+  (1, 'What happened to Jonas yesterday?', '{jona}'::text[]), (2, 'What has happened to Ada since May?', '{ada}'),
+  (3, 'What went wrong with the big queue?', '{big,queue}'), (4, 'Was ist mit Jonas passiert?', '{jona}'), (5, '¿Qué le pasó a Juan?', '{juan}'),
+  (6, 'Qu''est-il arrivé à Juan ?', '{juan}')
+) as r (position, query, core)
 order by r.position;
 select is(memory.asks_happened(null), false, 'a NULL question does not ask what happened');
 

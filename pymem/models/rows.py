@@ -75,10 +75,10 @@ class ChainProblem:
     """A problem that memory.verify_chain found.
 
     Attributes:
-        problem: guard removed, event changed, event missing, seal changed, seal missing, chain cut
-            off, memory without event, memory missing, state without event, row without event, row
-            missing, row changed, definition changed, definition missing, definition added or
-            definition unknown.
+        problem: guard removed, event changed, event missing, event unsealed, seal changed, seal
+            missing, chain cut off, memory without event, memory missing, state without event, row
+            without event, row missing, row changed, definition changed, definition missing,
+            definition added or definition unknown.
         position: Position in the chain; NULL if the problem is not in the chain.
     """
 

@@ -112,7 +112,8 @@ declare
     when v_listed then row(query, null::memory.mentioned[], null::text)::memory.relations
     else memory.read_relations(query, find_memories.scope, settings)
   end;
-  v_of_self boolean := not v_listed and memory.asks_of_self(query);
+  v_of_self boolean := not v_listed and memory.asks_of_self(query)
+    and not memory.asks_happened(query);
   -- So that what ranks behind another answer leaves room for it.
   v_spare integer := case when v_of_self or v_relations.people is not null then 5 else 0 end;
   v_rest tsquery := (memory.read_query(v_relations.rest, 'any', settings)).condition;

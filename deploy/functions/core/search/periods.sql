@@ -902,11 +902,12 @@ begin
     v_question.of_present := memory.asks_present(query);
     v_question.of_events := v_question.period is not null and memory.asks_events(query);
   end if;
-  v_question.of_state := not v_question.of_happening
-    and v_question.names !~ (
-      ' (did|were|had|been|said|how is|how are|hat|hatte|hatten|war|waren|wurde|wie geht|etait|avait|'
-      'comment va|fue|ha|como esta|heeft|werd|gebeurd|gebeurde) '
+  v_question.of_state := v_question.names !~ (
+      ' (did|were|had|been|happen|happens|happened|said|how is|how are|hat|hatte|hatten|war|waren|'
+      'wurde|passiert|passierte|geschah|wie geht|etait|avait|arrive|comment va|fue|ha|paso|como esta|'
+      'heeft|werd|gebeurd|gebeurde) '
     )
+    and not v_question.of_happening
     -- In German, was means what.
     and (
       v_question.names !~ ' was '
@@ -919,12 +920,18 @@ begin
   );
   v_question.in_general := memory.asks_in_general(query) and not v_question.of_events;
   if v_question.of_happening then
-    v_question.core := array(
-      select l.lexeme
-      from unnest(v_question.core) as l (lexeme)
-      where l.lexeme <> all (
-        '{happen,go,went,gone,wrong,anyth,someth,ever,late,recent,alreadi,passiert,geschah,geschehen,'
-        'gescheh,los,arriv,arrive,pass,passe,paso,pasado,ocurrio,sucedio}'::text[]
+    -- What it names: neither words that only ask, nor those of times and of small words.
+    v_question.core := memory.query_lexemes(
+      settings.text_search_config,
+      (
+        select string_agg(w.word, ' ')
+        from unnest(memory.words_of(left(query, 1000))) as w (word)
+        where not memory.time_vocabulary() ? w.word
+          and w.word <> all (
+            '{what,has,have,did,do,does,anything,something,happen,happened,go,went,gone,wrong,just,'
+            'ever,lately,recently,already,was,passiert,passierte,geschehen,geschah,ging,schief,'
+            'schiefgegangen,etwas,que,s,passe,arrive,paso,le,les,ha,pasado,ocurrio,sucedio}'::text[]
+          )
       )
     );
     v_question.of_happening := v_question.core <> '{}';

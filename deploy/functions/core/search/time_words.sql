@@ -249,7 +249,8 @@ grant execute on function memory.asks_events
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 comment on function memory.asks_happened(text) is
 'Whether a question asks what happened: its first 1,000 characters contain a word of the kind asks '
-'happened of memory.time_words, such as "happened" or "went wrong", as whole words in any case. '
+'happened of memory.time_words, such as "what happened" or "what went wrong", as whole words in '
+'any case. '
 'False for NULL.';
 grant execute on function memory.asks_happened
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
@@ -264,5 +265,6 @@ comment on function memory.time_vocabulary() is
 'relative before (after, around), P part, v every, A ago, C since, I until, B before (V ago, too), '
 'L after, f from, t to, b between, & and, | or, o of, i in (j in the), u on, a article, _ filler, '
 'x another word.';
+grant execute on function memory.time_vocabulary to memory_search;
 
 commit;
