@@ -17,8 +17,8 @@ comment on type memory.chain_problem is 'A problem that memory.verify_chain foun
 comment on column memory.chain_problem.problem is
 'guard removed, event changed, event missing, event unsealed, seal changed, seal missing, chain '
 'cut off, memory without event, memory missing, state without event, row without event, row '
-'missing, row changed, '
-'definition changed, definition missing, definition added or definition unknown.';
+'missing, row changed, definition changed, definition missing, definition added or definition '
+'unknown.';
 comment on column memory.chain_problem.position is
 'Position in the chain; NULL if the problem is not in the chain.';
 
