@@ -8,7 +8,7 @@ export PYMEM_DATA ?= $(if $(filter 0,$(shell id -u)),/var/lib/pymem-checkout,$(C
 WORKERS ?= $(if $(PYMEM_TEST_DATABASE_URL)$(PYMEM_TEST_SERVER),0,2)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint sql generate docs graph psql bench plots campaign mutants rework clean
+.PHONY: help demo test lint sql generate graph psql bench plots campaign mutants rework clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -37,9 +37,6 @@ sql: ## write the bundles of the schema, which psql alone deploys, to .build/sql
 
 generate: .build/environment ## write all files that follow from others
 	$(python) -m generator
-
-docs: .build/environment ## write docs/tools.md from the declarations of the tools
-	$(python) -m pymem.tools.document > docs/tools.md
 
 graph: .build/environment ## write the ONNX graph of the embedding model
 	$(python) scripts/build_graph.py

@@ -42,8 +42,8 @@ $$;
 create schema memory authorization memory_owner;
 
 comment on schema memory is
-'Long-term memory for AI agents: episodes, facts and rules, with provenance, decay, search and '
-'audit.';
+'Long-term memory for AI agents: episodes, facts, rules and entries, with provenance, decay, '
+'search and audit.';
 
 -- PUBLIC gets nothing, now or later; deploy/privileges.sql grants what each role needs.
 revoke all on schema memory from public;

@@ -300,6 +300,8 @@ WORDS = {
     "Direction": "list_related(direction)",
     "EntityType": "entities.entity_type",
     "Relation": "memory_links.relation",
+    "Permanence": "settings.consolidation_max_permanence",
+    "Maturity": "rules.maturity",
     "TokenRole": "access_tokens.role",
     "EntryType": "entries.entry_type",
     "EntrySource": "entries.source",

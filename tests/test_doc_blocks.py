@@ -80,7 +80,6 @@ class Page:
     embeds: bool = False
 
 
-_LOGIN = "'postgresql://pymem@'"
 SETTING = {
     "README.md": Page(
         left_out={

@@ -298,7 +298,7 @@ def test_the_roles_are_documented(database: Database) -> None:
 
 
 def test_the_page_about_the_tools_is_up_to_date() -> None:
-    assert (ROOT / "docs" / "tools.md").read_text() == document(), "run make docs"
+    assert (ROOT / "docs" / "tools.md").read_text() == document(), "run make generate"
 
 
 @pytest.mark.parametrize("path", ["README.md", "docs/mcp.md"])

@@ -105,7 +105,7 @@ create table memory.settings (
   consolidation_max_permanence text not null default 'stable'
   check (
     consolidation_max_permanence
-    in ('ephemeral', 'volatile', 'standard', 'stable', 'permanent')
+    in ('permanent', 'stable', 'standard', 'volatile', 'ephemeral')
   ),
   consolidation_review boolean not null default false,
   consolidation_reviewers text not null default 'admins'

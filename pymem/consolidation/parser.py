@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, TypeVar, get_args
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
@@ -16,6 +16,7 @@ from pydantic.json_schema import SkipJsonSchema
 from pymem.consolidation.salvage import Broken
 from pymem.consolidation.search import LISTS, NO_JSON, Answer, find_answers, snake
 from pymem.consolidation.template import has_placeholder
+from pymem.models import Permanence
 from pymem.sanitize import clean_text
 
 __all__ = [
@@ -39,8 +40,6 @@ MAX_ELEMENTS = 1000
 MAX_ERRORS = 100
 MAX_PARTS = 200
 """Maximum number of JSON blocks that are read as parts of one answer."""
-
-Permanence = Literal["permanent", "stable", "standard", "volatile", "ephemeral"]
 
 _PERMANENCES = get_args(Permanence)
 _UUID = re.compile(r"[0-9a-f]{8}(-?)[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{12}", re.I)

@@ -1870,8 +1870,9 @@ class SyncMemory(Blocking):
         memory, actor or request, from from_at and before to_at, or of all. To read the next page,
         pass created_at and seq of the last event as before_at and before_seq. To follow the stream,
         pass the seq of the newest event as after_seq: those after it come oldest first, once no
-        transaction that began before them still runs, or after ten seconds; an event of a
-        transaction that took longer is then only in the list.
+        transaction that began before them still runs, or after ten seconds. An event that commits
+        when one with a larger seq has been read is only in the list: whoever must not miss any
+        reads the list, or what seal_events has sealed.
 
         Errors: PM002.
         """
@@ -2129,8 +2130,8 @@ class SyncMemory(Blocking):
         self, *, as_of: datetime | None = None
     ) -> EntryConsolidation | None:
         """memory.consolidate_entries, if it is due: 100 entries are new since the last run or it
-        left some, or 24 hours have passed and some are new, edited or newly embedded. No row if it
-        is not.
+        left some, or 24 hours have passed and some are new, edited, newly embedded or doubtful. No
+        row if it is not.
 
         Errors: PM002.
         """
@@ -2751,11 +2752,12 @@ class SyncMemory(Blocking):
     ) -> bool:
         """Restores a memory: a fact that was retracted, superseded or has expired, if no other fact
         is active under its key; a forgotten rule; an episode that has expired, for another full
-        term. Counts as a confirmation, so that the next decay sweep does not remove it again.
-        Returns true, even if there was nothing to restore, and false if no memory has this id.
+        term; an entry that was deleted within the last 30 days, has expired or was archived. Counts
+        as a confirmation, so that the next decay sweep does not remove it again. Returns true, even
+        if there was nothing to restore, and false if no memory has this id.
 
-        Errors: PM002 invalid argument, PM003 the key of the fact is taken, or its entity was merged
-        into another.
+        Errors: PM002 invalid argument, PM003 the key of the fact is taken, its entity was merged
+        into another, or the entry was deleted too long ago, PM008 a guarded entry that has expired.
         """
         return self._wait(self.memory.restore_memory(memory_type, memory_id, as_of=as_of))
 
@@ -2940,8 +2942,9 @@ class SyncMemory(Blocking):
     def seal_events(self, *, max_events: int | None = None) -> Seal:
         """Seals the events since the last seal: appends each new event, at most max_events, to the
         hash chain of the tenant. Runs apart from the transactions that write events, so that these
-        never wait for each other. Returns how many were sealed, and the end of the chain: keep a
-        copy elsewhere, for memory.verify_chain.
+        never wait for each other. What the mark settled_seq of event_chain_heads has passed is not
+        looked at again: verify_chain finds an event that somebody inserts there. Returns how many
+        were sealed, and the end of the chain: keep a copy elsewhere, for memory.verify_chain.
 
         Errors: PM002.
         """

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
 
 from pydantic import Field
 
 from pymem.memory import Memory
-from pymem.models import ListedMemory, SourceClass
+from pymem.models import ListedMemory, Permanence, SourceClass
 from pymem.tools.arguments import (
     Butler,
     Confidence,
@@ -22,8 +22,6 @@ from pymem.tools.arguments import (
 )
 from pymem.tools.coercions import Name, Timestamp, Uuid, Word
 from pymem.tools.tool import Arguments, Group, tool
-
-Permanence = Literal["permanent", "stable", "standard", "volatile", "ephemeral"]
 
 
 class _StoreEpisode(Arguments):

@@ -6,9 +6,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 from pymem.errors import InvalidArgumentError
+from pymem.models import Permanence
 from pymem.transfer.elements import (
     Element,
     Reading,
@@ -342,7 +343,6 @@ _RELATIONS = {
     "related_to": "related_to",
     "extends": "related_to",
 }
-_PERMANENCES = ("permanent", "stable", "standard", "volatile", "ephemeral")
 
 
 def read_pam(sources: list[Source], reading: Reading) -> Iterator[Element]:
@@ -450,7 +450,9 @@ def _pam_memory(memory: dict[str, Any], where: str, reading: Reading) -> Iterato
             confidence=current,
             valid_from=_text(valid_from),
             valid_to=_text(valid_to),
-            permanence=ours["permanence"] if ours.get("permanence") in _PERMANENCES else None,
+            permanence=ours["permanence"]
+            if ours.get("permanence") in get_args(Permanence)
+            else None,
         )
 
 

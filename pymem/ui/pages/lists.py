@@ -6,11 +6,12 @@ import csv
 import io
 from collections.abc import Mapping
 from itertools import groupby
-from typing import Any
+from typing import Any, get_args
 
 from starlette.responses import Response
 
 from pymem.errors import NotFoundError
+from pymem.models import Maturity, Permanence
 from pymem.ui import PREFIX
 from pymem.ui.forms import Query
 from pymem.ui.page import Page
@@ -89,8 +90,6 @@ _BANDS: Mapping[str, tuple[str, float | None, float | None]] = {
     "middle": ("0.3 to 0.7", 0.3, 0.7),
     "low": ("below 0.3", None, 0.3),
 }
-_PERMANENCES = ("permanent", "stable", "standard", "volatile", "ephemeral")
-_MATURITIES = ("candidate", "established", "proven", "anti_pattern")
 
 _COLUMNS = (
     *("memory_type", "id", "entry_id", "state", "scope", "subject", "predicate", "title"),
@@ -129,10 +128,10 @@ def _filters(query: Query, memory_type: str) -> dict[str, Any]:
         found["subject"] = query.text("subject") or None
         found["predicate"] = query.text("predicate") or None
         found["entity_id"] = query.uuid("entity")
-        permanence = query.choice("permanence", ("any", *_PERMANENCES), "any")
+        permanence = query.choice("permanence", ("any", *get_args(Permanence)), "any")
         found["permanences"] = None if permanence == "any" else [permanence]
     if memory_type == "rule":
-        maturity = query.choice("maturity", ("any", *_MATURITIES), "any")
+        maturity = query.choice("maturity", ("any", *get_args(Maturity)), "any")
         found["maturities"] = None if maturity == "any" else [maturity]
     if memory_type in ("fact", "rule"):
         found["butler"] = query.text("butler") or None
@@ -190,8 +189,8 @@ async def show_list(page: Page) -> Response:
         orders=orders,
         states=_STATES[memory_type],
         bands={name: label for name, (label, _, _) in _BANDS.items()},
-        permanences=_PERMANENCES,
-        maturities=_MATURITIES,
+        permanences=get_args(Permanence),
+        maturities=get_args(Maturity),
     )
 
 

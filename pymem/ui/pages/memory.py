@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any, cast, get_args
 from uuid import UUID
 
 from starlette.responses import PlainTextResponse, Response
@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 from pymem.errors import InvalidArgumentError, NotFoundError, PymemError
 from pymem.mcp_server.roles import ROLES
 from pymem.memory import Memory
-from pymem.models import MemoryType, Relation
+from pymem.models import MemoryType, Permanence, Relation
 from pymem.times import far_time, parse_time
 from pymem.ui import charts
 from pymem.ui.page import Page, require
@@ -24,11 +24,16 @@ from pymem.ui.viewer import Loaded, Viewer
 from pymem.ui.wording import PLURALS, RELATIONS, day, distance, plural
 
 DECAYING = ("fact", "rule", "entry")
-_CONFIRMABLE = ("fact", "rule", "entry")
 _KNOWN = ("active", "fading")
 _TITLES = 40
 _MOST_AT_ONCE = 100
-_RELATIONS = ("supports", "contradicts", "related_to", "derived_from", "supersedes")
+_RELATIONS: tuple[Relation, ...] = (
+    "supports",
+    "contradicts",
+    "related_to",
+    "derived_from",
+    "supersedes",
+)
 
 
 def _read_type(page: Page) -> MemoryType:
@@ -495,6 +500,7 @@ async def show_edit(page: Page) -> Response:
         memory_type=memory_type,
         memory=peek["memory"],
         title=title_of(memory_type, peek["memory"]),
+        permanences=get_args(Permanence),
     )
 
 
@@ -516,10 +522,11 @@ async def save_edit(page: Page) -> Response:
                 before["predicate"],
                 content,
                 importance=importance,
-                permanence=fields.choice("permanence", PERMANENCES),
+                permanence=fields.choice("permanence", get_args(Permanence)),
                 scope=before["scope"],
                 tags=fields.words("tags"),
                 entity_id=before.get("entity_id"),
+                object_entity_id=before.get("object_entity_id"),
                 confidence=fields.number("confidence"),
                 valid_from=fields.moment("valid_from", viewer.zone),
                 valid_to=fields.moment("valid_to", viewer.zone),
@@ -553,14 +560,11 @@ async def save_edit(page: Page) -> Response:
     return page.done("edit", back=memory_link("rule", new_id), parts=3)
 
 
-PERMANENCES = ("permanent", "stable", "standard", "volatile", "ephemeral")
-
-
 async def show_new(page: Page) -> Response:
     """Show the form for a new memory."""
     memory_type = _read_type(page)
     page.viewer.acting("store")
-    return page.render("new.html", memory_type=memory_type, permanences=PERMANENCES)
+    return page.render("new.html", memory_type=memory_type, permanences=get_args(Permanence))
 
 
 async def save_new(page: Page) -> Response:
@@ -582,7 +586,7 @@ async def save_new(page: Page) -> Response:
                 fields.text("predicate", required=True),
                 content,
                 importance=importance,
-                permanence=fields.choice("permanence", PERMANENCES),
+                permanence=fields.choice("permanence", get_args(Permanence)),
                 scope=scope,
                 tags=tags,
             ),

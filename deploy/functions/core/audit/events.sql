@@ -61,7 +61,8 @@ begin
 
   -- A transaction that still runs may yet show events with a smaller number. So what is younger
   -- than the oldest of these waits, but not longer than ten seconds: somebody else's long
-  -- transaction does not stop the stream.
+  -- transaction does not stop the stream. An older transaction that draws its number after a
+  -- younger one does not wait for it: only a seal, which writes, can tell these apart.
   return query
   select e.*
   from memory.memory_events as e
@@ -91,8 +92,9 @@ comment on function memory.list_events(
 'actor or request, from from_at and before to_at, or of all. To read the next page, pass '
 'created_at and seq of the last event as before_at and before_seq. To follow the stream, pass the '
 'seq of the newest event as after_seq: those after it come oldest first, once no transaction that '
-'began before them still runs, or after ten seconds; an event of a transaction that took longer is '
-'then only in the list. Errors: PM002.';
+'began before them still runs, or after ten seconds. An event that commits when one with a larger '
+'seq has been read is only in the list: whoever must not miss any reads the list, or what '
+'seal_events has sealed. Errors: PM002.';
 grant execute on function memory.list_events to memory_writer, memory_reader, memory_admin;
 
 commit;

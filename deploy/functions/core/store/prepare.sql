@@ -205,8 +205,9 @@ end;
 $$;
 
 comment on function memory.prepare_fact() is
-'Trigger: maps the legacy validities, fills in the times of imports, closes the validity interval '
-'of a superseded fact, keeps content unchanged and the search vector up to date.';
+'Trigger: stores the validity forgotten as retracted and fading as active, takes trust and '
+'observed_at from the source episode, closes the validity interval of a superseded fact, keeps '
+'content unchanged and the search vector up to date.';
 
 create or replace function memory.prepare_rule()
   returns trigger

@@ -253,7 +253,7 @@ create or replace function memory.cluster_entries(
   language plpgsql
   stable
   set search_path = pg_catalog, memory, public, pg_temp
-  set enable_nestloop = off -- as above
+  set enable_nestloop = off -- arrays have no statistics: it would compare each row with each
   set enable_mergejoin = off
   set work_mem = '64MB'
   set jit = off
@@ -426,9 +426,6 @@ create or replace function memory.take_waiting_entries(
   volatile
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-declare
-  v_id uuid;
-  v_ids uuid[] := array[]::uuid[];
 begin
   if dry_run then
     return array(
@@ -439,17 +436,14 @@ begin
       limit max_entries
     );
   end if;
-  for v_id in
+  return array(
     select c.entry_id
     from memory.entry_comparisons as c
     where c.tenant_id = take_waiting_entries.tenant_id and c.compared_at is null
     order by c.entry_id
     limit max_entries
     for no key update skip locked
-  loop
-    v_ids := v_ids || v_id;
-  end loop;
-  return v_ids;
+  );
 end;
 $$;
 
@@ -989,8 +983,8 @@ $$;
 
 comment on function memory.maybe_consolidate_entries(timestamptz) is
 'memory.consolidate_entries, if it is due: 100 entries are new since the last run or it left '
-'some, or 24 hours have passed and some are new, edited or newly embedded. No row if it is not. '
-'Errors: PM002.';
+'some, or 24 hours have passed and some are new, edited, newly embedded or doubtful. No row if it '
+'is not. Errors: PM002.';
 grant execute on function memory.maybe_consolidate_entries to memory_worker;
 
 commit;

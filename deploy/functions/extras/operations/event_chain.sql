@@ -192,8 +192,9 @@ $$;
 comment on function memory.seal_events(integer) is
 'Seals the events since the last seal: appends each new event, at most max_events, to the hash '
 'chain of the tenant. Runs apart from the transactions that write events, so that these never wait '
-'for each other. Returns how many were sealed, and the end of the chain: keep a copy elsewhere, '
-'for memory.verify_chain. Errors: PM002.';
+'for each other. What the mark settled_seq of event_chain_heads has passed is not looked at again: '
+'verify_chain finds an event that somebody inserts there. Returns how many were sealed, and the '
+'end of the chain: keep a copy elsewhere, for memory.verify_chain. Errors: PM002.';
 grant execute on function memory.seal_events to memory_worker;
 
 create or replace function memory.get_chain_head()
