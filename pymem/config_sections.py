@@ -221,7 +221,7 @@ class ConsolidationConfig(Section):
     batch_tokens: int = Field(6000, ge=1, le=10000000)
     lease_minutes: float = Field(15, ge=0.1, le=10080)
     max_attempts: int = Field(5, ge=1, le=1000)
-    max_permanence: Literal["ephemeral", "volatile", "standard", "stable", "permanent"] = "stable"
+    max_permanence: Literal["permanent", "stable", "standard", "volatile", "ephemeral"] = "stable"
     review: bool = False
     reviewers: Literal["admins", "writers"] = "admins"
     supersedes: Literal["same_trust", "inferred_only", "review"] = "same_trust"

@@ -19,8 +19,9 @@ create table memory.entities (
     and cardinality(aliases) <= 1000
     and octet_length(array_to_string(aliases, ' ')) <= 65536
   ),
+  -- 64 KiB of the caller, and 1 KiB for what a merge notes.
   metadata jsonb not null default '{}'
-  check (jsonb_typeof(metadata) = 'object' and octet_length(metadata::text) <= 65536),
+  check (jsonb_typeof(metadata) = 'object' and octet_length(metadata::text) <= 66560),
   lifecycle_state text generated always as (
     case when metadata ? 'merged_into' then 'merged' else 'active' end
   ) stored,

@@ -54,8 +54,9 @@ create table memory.facts (
     and not tags @? 'strict $[*] ? (@.type() != "string")'
     and octet_length(tags::text) <= 16384
   ),
+  -- 64 KiB of the caller, and 1 KiB for what its lifecycle notes: no sweep fails because of size.
   metadata jsonb not null default '{}'
-  check (jsonb_typeof(metadata) = 'object' and octet_length(metadata::text) <= 65536),
+  check (jsonb_typeof(metadata) = 'object' and octet_length(metadata::text) <= 66560),
   idempotency_key text check (octet_length(idempotency_key) <@ int4range '[1,200]'),
   primary key (tenant_id, id),
   foreign key (tenant_id, embedding_version_id)

@@ -59,9 +59,9 @@ create table memory.rules (
   metadata jsonb not null default '{}'
   check (
     jsonb_typeof(metadata) = 'object'
-    -- The functions limit these two keys themselves, so that marking a rule never fails because of
-    -- size.
-    and octet_length((metadata - '{harmful_reasons,original_content}'::text [])::text) <= 65536
+    -- The functions limit these two keys themselves, and the others that the lifecycle notes fit
+    -- into 1 KiB beside 64 KiB of the caller: marking or fading never fails because of size.
+    and octet_length((metadata - '{harmful_reasons,original_content}'::text [])::text) <= 66560
   ),
   idempotency_key text check (octet_length(idempotency_key) <@ int4range '[1,200]'),
   primary key (tenant_id, id),

@@ -28,8 +28,11 @@ comment on function memory.decayed_state(float8, float8, float8) is
 grant execute on function memory.decayed_state
 to memory_writer, memory_worker, memory_reader, memory_admin;
 
-create or replace function memory.begin_planned_facts(
-  settings memory.settings,
+create or replace function memory.begin_plans(
+  tenant_id text,
+  plan_ids uuid[],
+  known_from timestamptz,
+  other_ids uuid[],
   as_of timestamptz
 )
   returns uuid[]
@@ -39,29 +42,16 @@ create or replace function memory.begin_planned_facts(
 as $$
 #variable_conflict use_column
 declare
-  v_tenant_id text := settings.tenant_id;
   v_locked uuid[];
-  v_due uuid[] := array(
-    select f.id
-    from memory.facts as f
-    where f.tenant_id = v_tenant_id and f.planned_for <= as_of
-      and f.validity = 'active'
-    order by f.planned_for, f.id
-  );
   v_id uuid;
   v_fact memory.facts;
   v_held memory.facts;
 begin
-  if v_due = '{}' then
-    return null;
-  end if;
-  -- Locks in the order of memory.store_fact. With them the facts that the sweep changes: nobody
-  -- locks two facts against their order.
-  perform memory.lock_keys_of_facts(v_tenant_id, v_due);
+  -- All at once: nobody locks two facts against their order.
   v_locked := array(
     select f.id
     from memory.facts as f
-    where f.tenant_id = v_tenant_id
+    where f.tenant_id = begin_plans.tenant_id
       and f.id in (
         select k.id
         from memory.facts as p
@@ -71,22 +61,23 @@ begin
               k.entity_id = p.entity_id
               or k.entity_id is null and p.entity_id is null and k.subject_key = p.subject_key
             )
-        where p.tenant_id = v_tenant_id and p.id = any (v_due)
+        where p.tenant_id = begin_plans.tenant_id and p.id = any (plan_ids)
           and (
-            k.validity = 'active' or k.validity = 'superseded' and k.valid_to > p.valid_from
+            k.validity = 'active'
+            or k.validity = 'superseded' and k.valid_to > least(p.valid_from, known_from)
           )
         union all
-        select unnest(d.ids) from memory.due_memories('fact', settings, as_of) as d
+        select unnest(other_ids)
       )
     order by f.id
     for no key update
   );
 
-  foreach v_id in array v_due loop
+  foreach v_id in array plan_ids loop
     -- Somebody else may have been faster, or have forgotten it.
     select f.* into v_fact
     from memory.facts as f
-    where f.tenant_id = v_tenant_id and f.id = v_id
+    where f.tenant_id = begin_plans.tenant_id and f.id = v_id
       and f.planned_for <= as_of and f.validity = 'active';
     continue when not found;
     select f.* into v_held
@@ -150,10 +141,46 @@ begin
 end;
 $$;
 
+comment on function memory.begin_plans(text, uuid[], timestamptz, uuid[], timestamptz) is
+'Lets plans whose keys are locked hold, in this order: each supersedes what held under its key '
+'until it began, or is history already if something else was stored as of a later time. Locks '
+'other_ids with the facts that it changes and those of the same keys that held after known_from '
+'(NULL: only those that may change). Returns what it has locked.';
+
+create or replace function memory.begin_planned_facts(
+  settings memory.settings,
+  as_of timestamptz
+)
+  returns uuid[]
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_due uuid[] := array(
+    select f.id
+    from memory.facts as f
+    where f.tenant_id = settings.tenant_id and f.planned_for <= as_of
+      and f.validity = 'active'
+    order by f.planned_for, f.id
+  );
+begin
+  if v_due = '{}' then
+    return null;
+  end if;
+  -- Locks in the order of memory.store_fact, and with them the facts that the sweep changes.
+  perform memory.lock_entities_of_facts(settings.tenant_id, v_due);
+  perform memory.lock_keys_of_facts(settings.tenant_id, v_due);
+  return memory.begin_plans(
+    settings.tenant_id, v_due, null,
+    (select d.ids from memory.due_memories('fact', settings, as_of) as d), as_of
+  );
+end;
+$$;
+
 comment on function memory.begin_planned_facts(memory.settings, timestamptz) is
-'Lets the planned facts that have begun at as_of hold: each supersedes what held under its key '
-'until it began, or is history already if something else was stored as of a later time. Returns '
-'the facts that it has locked, those that are due for a sweep among them; NULL if none begins.';
+'memory.begin_plans for all plans of a tenant that have begun at as_of. Returns the facts that it '
+'has locked, those that are due for a sweep among them; NULL if none begins.';
 
 create or replace function memory.run_decay_sweep(as_of timestamptz default now())
   returns table (

@@ -132,10 +132,34 @@ begin
     settings.tenant_id, v_key.scope, v_key.subject, v_key.entity_id, v_key.predicate,
     v_key.planned_for
   );
-  select f.entity_id into v_fact
+  perform
   from memory.facts as f
-  where f.tenant_id = settings.tenant_id and f.id = fact_id
+  where f.tenant_id = settings.tenant_id and f.id in (fact_id, v_other)
+  order by f.id
   for no key update;
+  perform memory.end_facts(settings.tenant_id, array_remove(array[v_other], fact_id), as_of);
+  v_other := (
+    select f.id
+    from memory.facts as f
+    where f.tenant_id = settings.tenant_id and f.id = v_other and f.validity = 'active'
+  );
+  select
+    f.entity_id,
+    -- Its own end, not the one that its successor gave it.
+    case
+      when h.image is null then f.valid_to else (h.image ->> 'valid_to')::timestamptz
+    end as valid_to
+  into v_fact
+  from memory.facts as f
+  left join lateral (
+    select m.image
+    from memory.memory_history as m
+    where m.tenant_id = settings.tenant_id and m.memory_type = 'fact' and m.memory_id = fact_id
+      and m.image ->> 'validity' = 'active'
+    order by m.known_from desc
+    limit 1
+  ) as h on true
+  where f.tenant_id = settings.tenant_id and f.id = fact_id;
   if v_fact.entity_id is distinct from v_key.entity_id then
     raise exception 'fact % came under the key of entity % meanwhile', fact_id, v_fact.entity_id
       using errcode = 'PM003', hint = 'Look at the fact with memory.get_memory, then try again.';
@@ -151,13 +175,14 @@ begin
     validity = 'active',
     metadata = f.metadata - 'status',
     last_confirmed_at = greatest(f.last_confirmed_at, as_of),
-    valid_to = case when f.valid_to > as_of then f.valid_to end,
+    valid_to = case when v_fact.valid_to > as_of then v_fact.valid_to end,
     updated_at = memory.next_state_at(f.updated_at, as_of)
   where f.tenant_id = settings.tenant_id and f.id = fact_id and f.validity <> 'active';
 end;
 $$;
 
 comment on function memory.restore_fact(memory.settings, uuid, timestamptz) is
-'Makes a fact active again; it holds from then on without end. Errors: PM003.';
+'Makes a fact active again; it holds until the end that it had by itself, if that is to come, and '
+'else without end. Errors: PM003.';
 
 commit;

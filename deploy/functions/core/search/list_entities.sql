@@ -373,7 +373,7 @@ begin
   return query
   with conflicts as materialized (
     select c.loser_id, c.winner_id
-    from memory.merge_conflicts(v_tenant_id, source_entity_id, target_entity_id) as c
+    from memory.merge_conflicts(v_tenant_id, source_entity_id, target_entity_id, now()) as c
   ),
   changes as (
     select 1 as position, 'superseded' as change, c.loser_id as fact_id, c.winner_id

@@ -118,7 +118,8 @@ comment on function memory.added_names(memory.entities, memory.entities) is
 create or replace function memory.merge_conflicts(
   tenant_id text,
   source_entity_id uuid,
-  target_entity_id uuid
+  target_entity_id uuid,
+  as_of timestamptz
 )
   returns table (
     loser_id uuid,
@@ -138,6 +139,7 @@ as $$
     on t.tenant_id = merge_conflicts.tenant_id and t.entity_id = target_entity_id
       and t.validity = 'active' and t.scope = s.scope and t.predicate_key = s.predicate_key
       and t.planned_for is not distinct from s.planned_for
+      and (t.valid_to <= as_of) is not true
   cross join lateral (
     select
       case when s.confidence > t.confidence then t.id else s.id end as loser_id,
@@ -146,13 +148,14 @@ as $$
         as supersedes_id
   ) as c
   where s.tenant_id = merge_conflicts.tenant_id and s.entity_id = source_entity_id
-    and s.validity = 'active'
+    and s.validity = 'active' and (s.valid_to <= as_of) is not true
   order by s.id;
 $$;
 
-comment on function memory.merge_conflicts(text, uuid, uuid) is
+comment on function memory.merge_conflicts(text, uuid, uuid, timestamptz) is
 'The active facts of two entities that a merge would bring under one key: which is superseded, by '
-'which, and whether the loser becomes the predecessor of the winner.';
+'which, and whether the loser becomes the predecessor of the winner. What has ended at as_of '
+'expires instead.';
 
 create or replace function memory.entity_merge(
   source_entity_id uuid,
@@ -235,7 +238,7 @@ begin
     coalesce(array_agg(c.winner_id order by c.ordinality), '{}'),
     coalesce(array_agg(c.is_chained order by c.ordinality), '{}')
   into v_losers, v_winners, v_is_chained
-  from memory.merge_conflicts(v_tenant_id, source_entity_id, target_entity_id)
+  from memory.merge_conflicts(v_tenant_id, source_entity_id, target_entity_id, as_of)
     with ordinality as c;
 
   facts_superseded := cardinality(v_losers)::bigint;
@@ -266,6 +269,18 @@ begin
   )
   returning m.id into merge_id;
 
+  -- What has ended of the target's expires first. Its entities are locked already, because its
+  -- object can only be the source if it is updated again.
+  perform memory.end_facts(
+    v_tenant_id,
+    array(
+      select f.id
+      from memory.facts as f
+      where f.tenant_id = v_tenant_id and f.entity_id = entity_merge.target_entity_id
+        and f.validity = 'active' and f.valid_to <= as_of
+    ),
+    as_of
+  );
   -- Losers first, to free the keys of the target for the others. Each fact is updated once: the
   -- second update of a row in a transaction checks its foreign keys again, which would lock other
   -- entities while this one holds facts.
@@ -297,6 +312,11 @@ begin
       else f.object_entity_id
     end,
     supersedes_id = coalesce(o.loser_id, f.supersedes_id),
+    validity = case
+      when f.validity = 'active' and f.entity_id = source_entity_id and f.valid_to <= as_of
+      then 'expired'
+      else f.validity
+    end,
     updated_at = memory.next_state_at(f.updated_at, as_of)
   from (
     select o.id, u.loser_id

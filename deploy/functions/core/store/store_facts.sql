@@ -49,6 +49,28 @@ comment on function memory.repeats_fact(memory.fact_to_store, memory.fact_to_sto
 'known one or the default. It is for as long as that, and no surer of it. The known one can take '
 'over the idempotency key.';
 
+create or replace function memory.is_same_fact(
+  known memory.facts,
+  again memory.fact_to_store
+)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+  return (known).scope = (again).scope
+  and (known).predicate_key = (again).predicate_key
+  and (known).entity_id is not distinct from (again).entity_id
+  and (
+    (known).entity_id is not null or (known).subject_key = memory.spelling_key((again).subject)
+  )
+  and (known).object_entity_id is not distinct from (again).object_entity_id
+  and memory.collapse_whitespace(normalize((known).content, nfc))
+    = memory.collapse_whitespace(normalize((again).content, nfc));
+
+comment on function memory.is_same_fact(memory.facts, memory.fact_to_store) is
+'Whether a fact that came again with the idempotency key of a known one has the key and content of '
+'that, but for case, blanks and Unicode forms.';
+
 create or replace function memory.as_stored(fact memory.facts)
   returns memory.fact_to_store
   language sql
@@ -210,6 +232,61 @@ comment on function memory.end_earlier(
 ) is
 'Ends the superseded facts of a key where one that came late begins.';
 
+create or replace function memory.find_begun_plans(
+  tenant_id text,
+  facts memory.fact_to_store[],
+  as_of timestamptz
+)
+  returns uuid[]
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select array(
+    select p.id
+    from memory.facts as p
+    where p.tenant_id = find_begun_plans.tenant_id and p.planned_for <= as_of
+      and p.validity = 'active'
+      and exists (
+        select
+        from unnest(facts) as f
+        where f.scope = p.scope and f.predicate_key = p.predicate_key
+          and (
+            f.entity_id = p.entity_id
+            or f.entity_id is null and p.entity_id is null
+              and memory.spelling_key(f.subject) = p.subject_key
+          )
+      )
+    order by p.planned_for, p.id
+  );
+$$;
+
+comment on function memory.find_begun_plans(text, memory.fact_to_store[], timestamptz) is
+'The plans under the keys of some facts that have begun at as_of, but that no sweep has seen yet, '
+'in the order in which they began.';
+
+create or replace function memory.end_facts(
+  tenant_id text,
+  fact_ids uuid[],
+  as_of timestamptz
+)
+  returns void
+  language sql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  update memory.facts as f
+  set
+    validity = 'expired',
+    metadata = f.metadata - 'status',
+    updated_at = memory.next_state_at(f.updated_at, as_of)
+  where f.tenant_id = end_facts.tenant_id and f.id = any (fact_ids)
+    and f.validity = 'active' and f.valid_to <= as_of;
+$$;
+
+comment on function memory.end_facts(text, uuid[], timestamptz) is
+'Lets those of some facts expire whose validity has ended at as_of, as the next sweep would.';
+
 create or replace function memory.store_fact(
   subject text,
   predicate text,
@@ -248,8 +325,10 @@ declare
   v_valid_from timestamptz := coalesce(store_fact.valid_from, as_of);
   v_valid_to timestamptz := store_fact.valid_to;
   v_planned_for timestamptz := memory.planned_for(v_valid_from, as_of);
+  v_new memory.fact_to_store;
   v_version_id uuid;
   v_stored memory.facts;
+  v_begun uuid[]; -- plans of the key that have begun
   v_active memory.facts; -- the active fact of the key
   v_validity text := 'active';
   v_id uuid;
@@ -272,6 +351,19 @@ begin
   v_version_id := memory.lock_embedding_version(
     v_tenant_id, store_fact.embedding, store_fact.embedding_version_id
   );
+  v_new := row(
+    null, null, v_predicate_key, v_subject, v_predicate, store_fact.content, store_fact.importance,
+    store_fact.permanence, v_scope, store_fact.tags, store_fact.entity_id,
+    store_fact.object_entity_id, store_fact.confidence, store_fact.source_butler,
+    store_fact.source_episode_id, store_fact.metadata, null, store_fact.idempotency_key,
+    v_valid_from, store_fact.valid_to, null, null
+  );
+  v_begun := memory.find_begun_plans(v_tenant_id, array[v_new], as_of);
+  if v_begun <> '{}' then
+    perform memory.lock_entities_of_facts(
+      v_tenant_id, v_begun, array[store_fact.entity_id, store_fact.object_entity_id]
+    );
+  end if;
   if store_fact.entity_id is not null or store_fact.object_entity_id is not null then
     perform memory.lock_entities(
       v_tenant_id, array[store_fact.entity_id, store_fact.object_entity_id]
@@ -297,15 +389,15 @@ begin
     from memory.facts as f
     where f.tenant_id = v_tenant_id and f.idempotency_key = store_fact.idempotency_key;
     if found then
-      if (v_stored.scope, v_stored.subject, v_stored.predicate) <> (v_scope, v_subject, v_predicate)
-        or v_stored.content <> store_fact.content
-        or (v_stored.entity_id, v_stored.object_entity_id)
-          is distinct from (store_fact.entity_id, store_fact.object_entity_id)
-      then
+      if not memory.is_same_fact(v_stored, v_new) then
         perform memory.refuse_reused_key(store_fact.idempotency_key);
       end if;
       return v_stored.id;
     end if;
+  end if;
+
+  if v_begun <> '{}' then
+    perform memory.begin_plans(v_tenant_id, v_begun, v_valid_from, '{}', as_of);
   end if;
 
   -- A fact that comes late also ends earlier ones (end_earlier): all are locked here, because nobody
@@ -346,6 +438,10 @@ begin
       and f.planned_for is not distinct from v_planned_for and f.validity = 'active'
     for no key update;
   end if;
+  if v_active.valid_to <= as_of then
+    perform memory.end_facts(v_tenant_id, array[v_active.id], as_of);
+    v_active := null;
+  end if;
   if memory.comes_late(v_valid_from, v_active.valid_from, v_active.created_at, as_of) then
     v_validity := 'superseded';
     v_valid_to := least(
@@ -360,16 +456,7 @@ begin
     v_active := null;
   elsif v_active.created_at <= as_of
     and v_active.trust = memory.trust_of_episode(v_tenant_id, store_fact.source_episode_id)
-    and memory.repeats_fact(
-      memory.as_stored(v_active),
-      row(
-        null, null, null, v_subject, v_predicate, store_fact.content, store_fact.importance,
-        store_fact.permanence, v_scope, store_fact.tags, store_fact.entity_id,
-        store_fact.object_entity_id, store_fact.confidence, store_fact.source_butler,
-        store_fact.source_episode_id, store_fact.metadata, null, store_fact.idempotency_key,
-        v_valid_from, store_fact.valid_to, null, null
-      )::memory.fact_to_store
-    )
+    and memory.repeats_fact(memory.as_stored(v_active), v_new)
   then
     perform memory.confirm_repeated(
       v_tenant_id, v_active.id, store_fact.idempotency_key, store_fact.source_episode_id, as_of
@@ -586,6 +673,8 @@ declare
   v_text_search_config text := memory.text_search_config_of(v_tenant_id);
   v_facts memory.fact_to_store[] := memory.read_facts(facts, as_of);
   v_version_id uuid;
+  v_entity_ids uuid[];
+  v_begun uuid[]; -- plans of the keys that have begun
   v_ids uuid[]; -- the id of each: its own or that of its idempotency key
   v_active_ids uuid[]; -- the active fact that each finds under its key
   v_superseded_ids uuid[]; -- what each supersedes, perhaps another fact of the batch
@@ -610,16 +699,17 @@ begin
     (select f.embedding from unnest(v_facts) as f where f.embedding is not null limit 1),
     store_facts.embedding_version_id
   );
-  perform memory.lock_entities(
-    v_tenant_id,
-    array(
-      select e.entity_id
-      from unnest(v_facts) as f
-      cross join lateral (values (1, f.entity_id), (2, f.object_entity_id)) as e (place, entity_id)
-      order by f.id, e.place
-    ),
-    'fact'
+  v_entity_ids := array(
+    select e.entity_id
+    from unnest(v_facts) as f
+    cross join lateral (values (1, f.entity_id), (2, f.object_entity_id)) as e (place, entity_id)
+    order by f.id, e.place
   );
+  v_begun := memory.find_begun_plans(v_tenant_id, v_facts, as_of);
+  if v_begun <> '{}' then
+    perform memory.lock_entities_of_facts(v_tenant_id, v_begun, v_entity_ids);
+  end if;
+  perform memory.lock_entities(v_tenant_id, v_entity_ids, 'fact');
   insert into memory.fact_keys (tenant_id, scope, anchor, predicate)
   select distinct v_tenant_id, f.scope, f.anchor, f.predicate_key
   from unnest(v_facts) as f
@@ -643,6 +733,12 @@ begin
       on k.tenant_id = v_tenant_id and k.idempotency_key = f.idempotency_key
     order by f.id
   );
+
+  if v_begun <> '{}' then
+    perform memory.begin_plans(
+      v_tenant_id, v_begun, (select min(f.valid_from) from unnest(v_facts) as f), '{}', as_of
+    );
+  end if;
 
   v_active_ids := array(
     select case
@@ -691,6 +787,7 @@ begin
     ))
   order by a.id
   for no key update;
+  perform memory.end_facts(v_tenant_id, v_active_ids, as_of);
 
   -- What store_fact would do with one after the other.
   v_superseded_ids := array_fill(null::uuid, array[cardinality(v_facts)]);
@@ -868,9 +965,9 @@ begin
   join memory.facts as k
     on k.tenant_id = v_tenant_id and k.idempotency_key = f.idempotency_key
   where k.id <> v_ids[f.ordinality]
-    or (k.scope, k.subject, k.predicate) <> (f.scope, f.subject, f.predicate)
-    or k.content <> f.content
-    or (k.entity_id, k.object_entity_id) is distinct from (f.entity_id, f.object_entity_id)
+    or not memory.is_same_fact(
+      k, (v_facts[f.ordinality:f.ordinality])[1]
+    )
   order by f.ordinality
   limit 1;
   if found then
@@ -899,147 +996,5 @@ comment on function memory.store_facts(jsonb, uuid, timestamptz) is
 'existing facts are superseded, new facts are created one after the other, links are created, '
 'facts that are stored again are confirmed. Errors: as store_fact; the message says which fact.';
 grant execute on function memory.store_facts to memory_writer;
-
-create or replace function memory.lock_fact_key(
-  tenant_id text,
-  scope text,
-  subject text,
-  entity_id uuid,
-  predicate text,
-  planned_for timestamptz default null
-)
-  returns uuid
-  language plpgsql
-  volatile
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-#variable_conflict use_column
-declare
-  v_active_id uuid;
-begin
-  insert into memory.fact_keys (tenant_id, scope, anchor, predicate)
-  values (
-    lock_fact_key.tenant_id, lock_fact_key.scope,
-    coalesce(
-      'entity:' || lock_fact_key.entity_id, 'subject:' || memory.spelling_key(lock_fact_key.subject)
-    ),
-    memory.predicate_key(lock_fact_key.predicate)
-  )
-  on conflict (tenant_id, scope, anchor, predicate) do update set scope = excluded.scope;
-
-  -- Two statements, one for each unique index.
-  if lock_fact_key.entity_id is null then
-    select f.id into v_active_id
-    from memory.facts as f
-    where f.tenant_id = lock_fact_key.tenant_id and f.scope = lock_fact_key.scope
-      and f.subject_key = memory.spelling_key(lock_fact_key.subject)
-      and f.predicate_key = memory.predicate_key(lock_fact_key.predicate)
-      and f.planned_for is not distinct from lock_fact_key.planned_for
-      and f.entity_id is null and f.validity = 'active';
-  else
-    select f.id into v_active_id
-    from memory.facts as f
-    where f.tenant_id = lock_fact_key.tenant_id and f.entity_id = lock_fact_key.entity_id
-      and f.scope = lock_fact_key.scope
-      and f.predicate_key = memory.predicate_key(lock_fact_key.predicate)
-      and f.planned_for is not distinct from lock_fact_key.planned_for
-      and f.validity = 'active';
-  end if;
-  return v_active_id;
-end;
-$$;
-
-comment on function memory.lock_fact_key(text, text, text, uuid, text, timestamptz) is
-'Prevents another active fact of a key until the end of the transaction; returns the id of the '
-'active one, or of what is planned for a time, NULL for none. (store_fact takes the same lock '
-'itself.)';
-
--- The key-share lock conflicts with a merge of an entity, which locks it FOR UPDATE; the state is
--- read after the lock.
-create or replace function memory.lock_entities(
-  tenant_id text,
-  entity_ids uuid[],
-  name text default null
-)
-  returns void
-  language plpgsql
-  volatile
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-declare
-  v_bad record;
-begin
-  if array_remove(entity_ids, null) = '{}' then
-    return;
-  end if;
-  perform
-  from memory.entities as e
-  where e.tenant_id = lock_entities.tenant_id and e.id = any (entity_ids)
-  order by e.id
-  for key share;
-
-  select
-    i.id || coalesce(' of ' || name || ' ' || (i.ordinality + 1) / 2, '') as which,
-    e.metadata ->> 'merged_into' as merged_into
-  into v_bad
-  from unnest(entity_ids) with ordinality as i (id, ordinality)
-  left join memory.entities as e on e.tenant_id = lock_entities.tenant_id and e.id = i.id
-  where i.id is not null and (e.id is null or e.metadata ? 'merged_into')
-  order by i.ordinality
-  limit 1;
-  if v_bad.merged_into is not null then
-    raise exception 'entity % was merged into %', v_bad.which, v_bad.merged_into
-      using errcode = 'PM003', hint = 'Use the entity it was merged into.';
-  elsif found then
-    raise exception 'entity % does not exist', v_bad.which
-      using errcode = 'PM001', hint = 'Pass the id of an existing entity, or leave entity_id out.';
-  end if;
-end;
-$$;
-
-comment on function memory.lock_entities(text, uuid[], text) is
-'Prevents a merge or deletion of entities until the end of the transaction; NULL is valid. With a '
-'name such as "fact", the message says which of several is meant; each has two of the entities. '
-'Errors: PM001 unknown entity, PM003 merged away.';
-
-create or replace function memory.lock_sources(
-  tenant_id text,
-  episode_ids uuid[],
-  name text
-)
-  returns void
-  language plpgsql
-  volatile
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-declare
-  v_missing record;
-begin
-  if array_remove(episode_ids, null) = '{}' then
-    return;
-  end if;
-  perform
-  from memory.episodes as e
-  where e.tenant_id = lock_sources.tenant_id and e.id = any (episode_ids)
-  order by e.id
-  for key share;
-
-  select i.id, i.ordinality into v_missing
-  from unnest(episode_ids) with ordinality as i (id, ordinality)
-  left join memory.episodes as e on e.tenant_id = lock_sources.tenant_id and e.id = i.id
-  where i.id is not null and e.id is null
-  order by i.ordinality
-  limit 1;
-  if found then
-    raise exception 'no episode has id %, the source of % %', v_missing.id, name, v_missing.ordinality
-      using errcode = 'PM001',
-        hint = 'Leave source_episode_id out, or pass the id that store_episode returned.';
-  end if;
-end;
-$$;
-
-comment on function memory.lock_sources(text, uuid[], text) is
-'Prevents deletion of the source episodes of several memories until the end of the transaction; '
-'NULL is valid. Errors: PM001 unknown episode; the message says of which memory.';
 
 commit;

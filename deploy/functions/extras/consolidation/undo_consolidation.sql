@@ -53,7 +53,7 @@ create or replace function memory.is_used_since(
 
 comment on function memory.is_used_since(text, timestamptz, timestamptz, integer) is
 'What has happened to a fact or rule since it was stored, so that undoing its run keeps it; NULL: '
-'nothing.';
+'nothing. Of a fact, last_confirmed_at is NULL if that is when it began: nobody confirmed it.';
 
 create or replace function memory.end_of_fact_since(
   fact memory.facts,
@@ -145,7 +145,9 @@ begin
 
   memory_type := 'fact';
   for v_fact in
-    select f.id, f.content, f.lifecycle_state, f.supersedes_id, f.last_confirmed_at, f.created_at
+    select
+      f.id, f.content, f.lifecycle_state, f.supersedes_id, f.created_at,
+      nullif(f.last_confirmed_at, f.valid_from) as last_confirmed_at
     from memory.facts as f
     where f.tenant_id = v_tenant_id
       and f.metadata @> jsonb_build_object('consolidation_run', v_run.id)
@@ -304,7 +306,9 @@ begin
     from memory.facts as f
     where f.tenant_id = v_tenant_id
       and f.metadata @> jsonb_build_object('consolidation_run', undo_preview.run_id)
-      and memory.is_used_since(f.lifecycle_state, f.last_confirmed_at, f.created_at, 0) is null
+      and memory.is_used_since(
+        f.lifecycle_state, nullif(f.last_confirmed_at, f.valid_from), f.created_at, 0
+      ) is null
     union all
     select r.id
     from memory.rules as r
@@ -320,7 +324,9 @@ begin
     select
       1 as place, 'fact' as memory_type, f.id, f.content, f.created_at,
       coalesce(
-        memory.is_used_since(f.lifecycle_state, f.last_confirmed_at, f.created_at, 0),
+        memory.is_used_since(
+          f.lifecycle_state, nullif(f.last_confirmed_at, f.valid_from), f.created_at, 0
+        ),
         case
           when exists (
             select

@@ -3,6 +3,7 @@
 begin;
 select
   'memory.decayed_state(double precision,double precision,double precision)'::regprocedure,
+  'memory.begin_plans(text,uuid[],timestamp with time zone,uuid[],timestamp with time zone)'::regprocedure,
   'memory.begin_planned_facts(memory.settings,timestamp with time zone)'::regprocedure,
   'memory.run_decay_sweep(timestamp with time zone)'::regprocedure,
   'memory.state_expression(text)'::regprocedure,
