@@ -467,6 +467,18 @@ async def test_a_question_about_my_wife_is_embedded_with_her_name(embedding_memo
     ]
 
 
+async def test_what_fits_as_well_comes_before_who_somebody_is(embedding_memory: Memory) -> None:
+    await embedding_memory.store_fact("user", "sister", "Morven, a cellist")
+    await embedding_memory.store_fact("Morven", "moved to", "Rotterdam in 2021")
+    await embedding_memory.store_fact("Morven", "does not eat", "gluten")
+
+    asked = await embedding_memory.recall("Which city does my sister live in?")
+    meant = await embedding_memory.recall("Which instrument does my sister play?")
+
+    assert asked[0].content == "Rotterdam in 2021"
+    assert meant[0].content == "Morven, a cellist"
+
+
 async def test_a_client_without_an_engine_leaves_the_vector_to_the_worker(
     memory: Memory, database: conftest.Database
 ) -> None:

@@ -309,14 +309,19 @@ begin
       and o.relevance <= s.relevance + 0.3 and coalesce(o.words, 0) <= coalesce(s.words, 0) + 0.05
     group by o.id
   ),
-  -- Who somebody is ranks behind what is asked about them, unless it says what is asked for.
+  -- Who somebody is ranks behind what is asked about them: what says a word of the question, or fits
+  -- it almost as well. Unless it says what is asked for.
   introductions as (
     select w.id, max(s.score) as score
     from unnest(v_relations.people) as p
     join standing as w on w.id = p.fact_id
     join standing as s
       on s.id <> w.id and (s.subject_key = p.subject_key or s.entity_id = p.entity_id)
-    where not w.search_vector @@ v_rest and (p.is_bare or s.search_vector @@ v_rest)
+    where not w.search_vector @@ v_rest
+      and (
+        p.is_bare or s.search_vector @@ v_rest
+        or s.relevance > w.relevance - 0.12
+      )
     group by w.id
   )
   select
