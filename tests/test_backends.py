@@ -160,6 +160,24 @@ def test_torch_takes_over_where_onnxruntime_is_missing(
         EmbeddingEngine(backend="onnx").embed("hello")
 
 
+def test_embedding_leaves_no_file_behind_and_reports_to_nobody(tmp_path: Path) -> None:
+    # onnxruntime keeps what it would report to its maker in the cache of the user.
+    program = (
+        "from pymem import get_embedding_engine as get; assert len(get().embed('hello')) == 384"
+    )
+    environment = {k: v for k, v in os.environ.items() if k != "ORT_DISABLE_TELEMETRY"}
+    finished = subprocess.run(
+        [sys.executable, "-c", program],
+        env=environment | {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (finished.returncode, finished.stderr) == (0, "")
+    assert [*tmp_path.rglob("*")] == []
+
+
 def test_torch_that_is_missing_is_reported(uninstall: Callable[..., None]) -> None:
     uninstall("sentence_transformers")
 

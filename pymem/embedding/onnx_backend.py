@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from pymem.embedding.saved_model import ARCHITECTURE, SavedModel
 from pymem.errors import UnavailableError
 
+# It would report to its maker, and keep a file of what it has not sent yet. Read when it is loaded.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
 try:
     import onnxruntime
     from tokenizers import Tokenizer
