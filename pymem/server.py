@@ -506,6 +506,11 @@ def _lock(path: Path) -> Iterator[None]:
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         lock = os.open(path, flags, 0o600)
+    except PermissionError as error:
+        raise UnavailableError(
+            f"cannot open {path}: {error.strerror}",
+            hint="It belongs to another user. Pass --data, or set PYMEM_DATA: a folder of yours.",
+        ) from error
     except OSError as error:
         raise UnavailableError(
             f"cannot open {path}, which may be a link: {error.strerror}",

@@ -1008,6 +1008,37 @@ def test_the_configuration_of_the_user_names_the_command_by_its_path(tmp_path: P
     assert os.access(path, os.X_OK)
 
 
+def test_hooks_get_the_options_that_install_was_given(tmp_path: Path) -> None:
+    data = tmp_path / "a folder"
+    options = ("--data", str(data), "--butler", "bob")
+    done = run(*options, "hook", "install", "claude", env=environment(HOME=str(tmp_path)))
+    assert done.returncode == 0, done.stderr
+    path = tmp_path / ".claude" / "settings.json"
+    command = json.loads(path.read_text())["hooks"]["Stop"][0]["hooks"][0]["command"]
+    assert command.endswith(f"pymem --data '{data}' --butler bob hook stop --agent claude")
+
+    configure("uninstall", "claude", home=tmp_path)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--database-url", "postgresql://me:secret@host/db"], b"PYMEM_DATABASE_URL"),
+        (["--data", "here"], b"--project"),
+    ],
+)
+def test_hooks_get_no_option_that_must_not_stand_in_a_file(
+    tmp_path: Path, options: list[str], reason: bytes
+) -> None:
+    done = run(
+        *options, "hook", "install", "claude", "--project", env=environment(HOME=str(tmp_path))
+    )
+    assert done.returncode == 2
+    assert reason in done.stderr
+    assert b"secret" not in done.stderr
+
+
 def test_what_else_is_configured_stays_to_the_letter(tmp_path: Path) -> None:
     path = tmp_path / ".claude" / "settings.json"
     path.parent.mkdir()

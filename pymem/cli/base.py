@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
+PORT = click.IntRange(0, 65535)
 _LOAD_SECONDS = 20.0  # torch takes ten to start from a cold disk
 
 EXIT_REFUSED = 1
@@ -395,7 +396,7 @@ def metrics_options(function: F) -> F:
     )(function)
     return click.option(
         "--metrics-port",
-        type=click.IntRange(0, 65535),
+        type=PORT,
         envvar="PYMEM_METRICS_PORT",
         help="Serve metrics for Prometheus on this port; 0: any free port; default: do not.",
     )(function)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 import sys
 from functools import partial
 from pathlib import Path
@@ -102,17 +103,47 @@ def _configuration(function: Any) -> Any:
     return function
 
 
+def _options_to_write(*, shared: bool) -> str:
+    """Return the options of this command line that the hooks are to have, too."""
+    from click.core import ParameterSource
+
+    context = click.get_current_context().find_root()
+    given = {
+        name: value
+        for name, value in context.params.items()
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }
+    if {"database_url", "read_url"} & given.keys():
+        raise click.UsageError(
+            "a database is not written into a file that others may read: set PYMEM_DATABASE_URL "
+            "where the agent starts"
+        )
+    if shared and "data" in given:
+        raise click.UsageError(
+            "--data is a folder of this machine: --project cannot be shared then"
+        )
+    if "data" in given:
+        given["data"] = os.path.abspath(given["data"])
+    return "".join(
+        f" --{name} {shlex.quote(str(given[name]))}"
+        for name in ("data", "tenant", "actor", "butler")
+        if name in given
+    )
+
+
 @hook.command("install")
 @_configuration
 def install(agent: str, project: bool, print_: bool) -> None:
     """Add the hooks to the configuration of an agent, and leave all else as it is.
 
-    A copy of the file before the change stands beside it.
+    A copy of the file before the change stands beside it. The hooks get the --data, --tenant,
+    --actor and --butler that are passed before `hook`.
     """
     from pymem.hooks.installation import command_of_pymem, plan_install, settings_file
 
     path = settings_file(agent, Path.cwd() if project else None)
-    change = plan_install(agent, path, command_of_pymem(shared=project))
+    options = _options_to_write(shared=project)
+    change = plan_install(agent, path, command_of_pymem(shared=project) + options)
     if print_:
         click.echo(change.after, nl=False)
         return

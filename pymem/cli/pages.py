@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from pymem.cli.base import Options, main, model_options, pass_options
+from pymem.cli.base import PORT, Options, main, model_options, pass_options
 from pymem.errors import InvalidArgumentError
 from pymem.memory import Memory
 
@@ -17,7 +17,7 @@ from pymem.memory import Memory
 @main.command()
 @model_options
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=int, default=8766, show_default=True, help="Port; 0: any free port.")
+@click.option("--port", type=PORT, default=8766, show_default=True, help="Port; 0: any free port.")
 @click.option(
     *("--allowed-host", "allowed_hosts"),
     multiple=True,

@@ -14,6 +14,7 @@ import click
 from pymem import schema
 from pymem.cli.base import (
     EXIT_REFUSED,
+    PORT,
     Options,
     command,
     main,
@@ -253,7 +254,7 @@ def _list_requirements(missing: list[schema.Requirement]) -> str:
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="http: address to listen on.")
 @click.option(
-    "--port", type=int, default=8765, show_default=True, help="http: port; 0: any free port."
+    "--port", type=PORT, default=8765, show_default=True, help="http: port; 0: any free port."
 )
 @click.option("--path", default="/mcp", show_default=True, help="http: path of the URL.")
 @click.option(

@@ -37,7 +37,8 @@ _TIMEOUT = 10
 
 # What install writes, whatever the path of the command, which may have changed since.
 _OURS = re.compile(
-    r"""(?:.*[/\\])?pymem(?:\.exe)?['"]? hook (?:session-start|prompt|stop|session-end)"""
+    r"""(?:.*[/\\])?pymem(?:\.exe)?['"]?(?: --[a-z]+ (?:'[^']*'|"[^"]*"|[^\s'"])+)*"""
+    r""" hook (?:session-start|prompt|stop|session-end)"""
     r""" --agent (?:claude|codex)"""
 )
 _HINT = "Mend it, or move it away; nothing was changed."
