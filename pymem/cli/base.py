@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import json
 import logging
@@ -258,6 +259,11 @@ class _Main(click.Group):
         except Exception as error:
             from pymem.errors import PymemError, UnavailableError
 
+            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                click.echo(f"error: cannot write: {error.strerror}", err=True)
+                # What is left of the output would be written, and fail, once more.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                ctx.exit(EXIT_REFUSED)
             if not isinstance(error, PymemError):
                 raise
             from pymem.cli.hints import hint_for_people, name_options
