@@ -74,7 +74,11 @@ def test_an_import_is_tried_made_and_undone(pymem: Run, tmp_path: Path) -> None:
         done.stdout
         == "episode: 1 created\nfact: 1 created\nundo it with: pymem import --undo zep\n"
     )
-    assert done.stderr == "left out: 2 older ones\n"
+    assert done.stderr == (
+        "left out: 2 older ones\nVectors are missing: run `pymem embed`.\n"
+        "hint: Episodes expire after 7 days (episode_ttl_days). "
+        "`pymem consolidate` keeps what they say as facts.\n"
+    )
     report = json.loads(pymem("--butler", "home", "import", path, "--json").stdout)
     assert report["outcomes"] == {
         "episode": {"created": 1, "known": 1},
@@ -89,7 +93,7 @@ def test_an_import_is_tried_made_and_undone(pymem: Run, tmp_path: Path) -> None:
 
 def test_what_cannot_be_done_is_said(pymem: Run, tmp_path: Path) -> None:
     for arguments in ((), ("x", "--list"), ("--undo", "x", "--list")):
-        assert "pass PATH, --undo or --list" in pymem("import", *arguments, code=2).stderr
+        assert "pass one of PATH, --undo and --list" in pymem("import", *arguments, code=2).stderr
     assert "nowhere does not exist" in pymem("import", str(tmp_path / "nowhere"), code=1).stderr
     assert "there is no import 'x'" in pymem("import", "--undo", "x", code=1).stderr
     assert "pass the folder" in pymem("export", "--format", "markdown", code=2).stderr

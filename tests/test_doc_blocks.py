@@ -140,6 +140,7 @@ SETTING = {
         names={"mem-2026-03-01-001": "select entry_id from memory.entries order by 1 limit 1"},
     ),
     "docs/import-export.md": Page(
+        embeds=True,
         sql=("select memory.store_fact('Ada', 'drinks', 'tea')",),
         files={
             "chats.zip": (ROOT / "tests" / "exports" / "claude.json").read_text(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import uuid
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
@@ -17,17 +18,17 @@ import click
 from pymem.cli.base import (
     Options,
     command,
+    model_options,
     parse_time,
     render,
     run,
     start_progress,
 )
-from pymem.errors import InvalidArgumentError
+from pymem.errors import EmbeddingError, InvalidArgumentError
 from pymem.printing import printable
 
 if TYPE_CHECKING:
-    from collections import Counter
-
+    from pymem.embedding import EmbeddingEngine
     from pymem.models import Import, SourceClass, UndoneImport
     from pymem.transfer.importing import Format, ImportReport
 
@@ -164,6 +165,8 @@ def export(
 @click.option("--batch", metavar="NAME", help="Name of the import; default: one is made up.")
 @click.option("--undo", metavar="BATCH", help="Forget what an import has stored.")
 @click.option("--list", "list_", is_flag=True, help="List the imports.")
+@click.option("--no-embed", is_flag=True, help="Skip embedding; run `pymem embed` later.")
+@model_options
 def import_(
     options: Options,
     path: Path | None,
@@ -176,16 +179,18 @@ def import_(
     batch: str | None,
     undo: str | None,
     list_: bool,
+    no_embed: bool,
     json_: bool,
 ) -> None:
     """Store what PATH holds: a file, a folder or a ZIP archive, which is read where it is.
 
     Takes what `pymem export` wrote, exports of ChatGPT and Claude, of mem0, Zep, Graphiti and
     Letta, Markdown (CLAUDE.md, AGENTS.md, Obsidian), Portable AI Memory and JSON Lines. All of it
-    is stored or, if something is wrong with it, nothing; again, it adds only what is new.
+    is stored or, if something is wrong with it, nothing; again, it adds only what is new. What is
+    stored is embedded then.
     """
     if [path is not None, undo is not None, list_].count(True) != 1:
-        raise click.UsageError("pass PATH, --undo or --list")
+        raise click.UsageError("pass one of PATH, --undo and --list")
     if undo is not None:
         undone: list[UndoneImport] = run(options, lambda memory: memory.undo_import(undo))
         lines = [f"{each.memories} {each.memory_type}: {each.outcome}" for each in undone]
@@ -217,6 +222,36 @@ def import_(
             ),
         )
     _show(report, dry_run, json_)
+    if not dry_run and any(counts["created"] for counts in report.outcomes.values()):
+        _finish(options, None if no_embed else options.engine(), report, quiet=json_)
+
+
+def _finish(
+    options: Options, engine: EmbeddingEngine | None, report: ImportReport, *, quiet: bool
+) -> None:
+    """Embed what was imported, and say what is to become of it."""
+    from pymem.cli.vectors import embed_all
+
+    embedded = 0
+    if engine is not None:
+        try:
+            embedded = run(options, lambda memory: embed_all(memory, engine))
+        except EmbeddingError as error:
+            # What is stored stays.
+            click.echo(f"going on without vectors: {error}", err=True)
+    if quiet:
+        return
+    if embedded:
+        click.echo(f"{embedded:,} embedded")
+    elif engine is None:
+        click.echo("Vectors are missing: run `pymem embed`.", err=True)
+    if report.format != "pymem" and report.outcomes.get("episode", Counter())["created"]:
+        settings = run(options, lambda memory: memory.current_settings())
+        click.echo(
+            f"hint: Episodes expire after {settings.episode_ttl_days:g} days (episode_ttl_days). "
+            "`pymem consolidate` keeps what they say as facts.",
+            err=True,
+        )
 
 
 def _list(imports: list[Import], json_: bool) -> None:

@@ -30,7 +30,7 @@ begin
         'no embedding model is registered, so %s can be found by words only',
         memory.counted(b.pending, 'memory')
       ),
-      'Run an embedding worker (docs/operations.md), or, if keyword-only search is intended: '
+      'Run `pymem embed` once or `pymem run` all the time, or, if keyword-only search is intended: '
       'select memory.configure(''{"retrieval_mode": "keyword"}'');'
     ),
     (
@@ -41,7 +41,7 @@ begin
         'waiting for a vector of model %s: %s, for up to %s',
         b.model, memory.counted(b.pending, 'memory'), memory.age_in_words(b.oldest_at, as_of)
       ),
-      'Run an embedding worker with that model (docs/operations.md).'
+      'Run `pymem embed` or `pymem run` with that model.'
     ),
     (
       b.status = 'building' and b.pending = 0,
@@ -57,7 +57,7 @@ begin
         'the change to model %s is stalled: %s without a vector, for up to %s',
         b.model, memory.counted(b.pending, 'memory'), memory.age_in_words(b.oldest_at, as_of)
       ),
-      'Run an embedding worker with that model (docs/operations.md), or cancel: '
+      'Run `pymem reembed` with that model, or cancel: '
       'select memory.cancel_reembedding();'
     ),
     (
