@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(100);
+select plan(102);
 
 -- What entries say
 
@@ -44,6 +44,15 @@ select is(
   memory.merge_contents(array[E'```\nbrew', 'Tea is green.'], '{x,y}'),
   E'```\nbrew\n```\n\n## Also noted\n\n- Tea is green. (y)\n',
   'a block of code that does not end is closed first'
+);
+select is(
+  memory.merge_contents(array[E'```\n~~~\nbrew\n```\n', 'Tea is green.'], '{x,y}'),
+  E'```\n~~~\nbrew\n```\n\n## Also noted\n\n- Tea is green. (y)\n',
+  'a fence of another kind inside a block of code opens none'
+);
+select results_eq(
+  $$ select s.statement, s.is_block from memory.list_statements(E'````md\n```\nbrew\n```\n````\n') as s $$,
+  $$ values (E'````md\n```\nbrew\n```\n````', true) $$, 'a shorter fence inside a block of code does not end it'
 );
 select is_empty(
   $$ select t.one, t.other from (values

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(42);
+select plan(43);
 
 select memory_test.as_tenant('b') \g /dev/null
 select id as other from memory.create_entry('# Espresso of another tenant', as_of => '2025-01-01Z') \gset
@@ -98,6 +98,17 @@ $many$;
 select is(
   (select count(*) from memory.retrieve_entries('', mode => 'graph', tags => '["many"]', max_results => 50, as_of => '2025-06-02Z')),
   30::bigint, 'all that have a tag are found at it, up to the limit'
+);
+rollback to many_tagged;
+select memory_test.entry(E'# Old start', 9, '["start"]', 0.5) as start \gset
+select memory_test.entry(E'# New link', 1, '[]', 0.9) as link \gset
+select memory.create_link('entry', s.id, 'entry', l.id, 'related_to')
+from memory.entries as s
+cross join memory.entries as l
+where s.entry_id = :'start' and l.entry_id = :'link' \g /dev/null
+select results_eq(
+  $$ select r.title, r.hops from memory.retrieve_entries('', mode => 'graph', tags => '["start"]', as_of => '2025-06-02Z') as r $$,
+  $$ values ('Old start', 0), ('New link', 1) $$, 'without a text, what is nearer in the graph comes first'
 );
 rollback to many_tagged;
 select is(

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(187);
+select plan(197);
 
 -- Check digits: examples that the authorities, networks or encyclopedias publish.
 
@@ -106,6 +106,14 @@ from (values
   ('PWD=correct-horse-7', 'secret password 1'),
   ('Das Passwort ist Regen!bogen3', 'secret password 5'),
   ('mot de passe : Soleil#44', 'secret password 1'),
+  ('my password was hunter2', 'secret password 4'),
+  ('Das Passwort lautet geheim99', 'secret password 5'),
+  ('la mia parola d''ordine è Gatto123', 'secret password 8'),
+  ('wachtwoord: Kat12345', 'secret password 1'),
+  (E'contrasen\u0303a: Gato1234', 'secret password 1'),
+  ('El PIN es 4821', 'secret pin 4'),
+  ('le code PIN est 1234', 'secret pin 9'),
+  ('Il PIN è 4821', 'secret pin 4'),
   ('My PIN is 4921.', 'secret pin 4'),
   ('cvv: 123', 'secret pin 1'),
   ('postgresql://app:s3cret@db.example.org:5432/app', 'secret connection_string 1'),
@@ -150,7 +158,7 @@ from (values
 select is(memory_test.found(t.content), null, 'harmless: ' || left(t.content, 60))
 from (values
   ('I forgot my password again.'), ('The password is required.'), ('password: required'),
-  ('Password: <your password>'), ('password=${PASSWORD}'), ('password: ********'),
+  ('Password: <your password>'), ('password=${PASSWORD}'), ('password: ********'), ('My password was stolen in 2019'), ('the pin was 12 mm long'),
   ('The password is really important to her'), ('a pass to the museum is 12 euros'),
   ('Her secret is the sauce.'), ('The key is under the mat.'), ('secret token of love'),
   ('Call me at +1 (555) 123-4567.'), ('+49 170 1234567'), ('Order 4111111111111112 has shipped'),

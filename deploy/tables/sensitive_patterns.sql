@@ -77,12 +77,12 @@ values
 -- Secrets that a text names.
 (
   'secret', 'password', 'content',
-  '{pass,pwd,kennwort,contraseña,senha,parola}', false, 'secret_value', null,
-  $re$(?<![[:alpha:]])(?:password|passwd|passphrase|passcode|pwd|passwort|kennwort|contraseña|mot de passe|senha)\M(?:["')]{0,2} ?(?:for|to|of|on|für|zu|de|del|du) [^\n:=]{1,40}?)?["']?\s{0,3}(?:[:=]|is\M|ist\M|es\M|est\M|é\M|now is\M)\s{0,3}\S{4,128}$re$
+  '{pass,pwd,kennwort,contrase,senha,parola,wachtwoord}', false, 'secret_value', null,
+  $re$(?<![[:alpha:]])(?:password|passwd|passphrase|passcode|pwd|passwort|kennwort|contrase[ñn]a|mot de passe|senha|parola(?: d.ordine)?|wachtwoord)\M(?:["')]{0,2} ?(?:for|to|of|on|für|zu|de|del|du) [^\n:=]{1,40}?)?["']?\s{0,3}(?:[:=]|is\M|ist\M|es\M|est\M|é\M|è\M|was\M|lautet\M|now is\M)\s{0,3}\S{4,128}$re$
 ),
 (
   'secret', 'pin', 'content', '{pin,cvv,cvc,geheimzahl}', false, 'none', null,
-  $re$\m(?:pin|cvv2?|cvc2?|geheimzahl)\M(?: ?(?:code|number|nummer))?(?: (?:for|to|of|für|zu) [^\n:=]{1,40}?)?\s{0,3}(?:[:=]|is\M|ist\M)\s{0,3}\d{3,8}\M$re$
+  $re$\m(?:pin|cvv2?|cvc2?|geheimzahl)\M(?: ?(?:code|number|nummer))?(?: (?:for|to|of|für|zu) [^\n:=]{1,40}?)?\s{0,3}(?:[:=]|is\M|ist\M|es\M|est\M|é\M|è\M|was\M|lautet\M)\s{0,3}\d{3,8}\M$re$
 ),
 (
   'secret', 'connection_string', 'content', '{://}', false, 'none', null,

@@ -292,6 +292,8 @@ begin
     case sort when 'confidence' then p.effective_confidence when 'importance' then p.importance end
     desc nulls last,
     case sort when 'title' then lower(coalesce(p.title, p.subject, p.content)) end,
+    -- Without a text, what is near in the graph comes first.
+    case when not v_has_topic then p.hops end,
     p.score desc, p.created_at desc, p.memory_type, p.id
   limit max_results;
 end;

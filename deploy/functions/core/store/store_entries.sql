@@ -250,7 +250,7 @@ declare
       -- Before the first run, time counts from the first entry.
       select e.created_at - interval '1 microsecond'
       from memory.entries as e
-      where e.tenant_id = is_entry_consolidation_due.tenant_id
+      where e.tenant_id = is_entry_consolidation_due.tenant_id and e.policy = 'meridian'
       order by e.created_at, e.id
       limit 1
     )

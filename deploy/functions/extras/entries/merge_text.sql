@@ -24,6 +24,20 @@ comment on function memory.fold_statement(text) is
 'A statement without differences of case, accents, whitespace and the punctuation around words. '
 'Equal results say the same.';
 
+create or replace function memory.missing_fence(block text)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return case
+    when block ~ (E'\n {0,3}' || substring(block from '^\s*([`~]{3,})') || '[`~]*[ \t\r]*$')
+    then ''
+    else E'\n' || substring(block from '^\s*([`~]{3,})')
+  end;
+
+comment on function memory.missing_fence(text) is
+'What closes a fenced block of code, a line; empty if it is closed.';
+
 create or replace function memory.list_statements(content text)
   returns table (
     "position" bigint, -- noqa: RF06
@@ -35,49 +49,43 @@ create or replace function memory.list_statements(content text)
   parallel safe
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
-  with lines as (
-    select
-      l.position,
-      l.line,
-      l.line ~ '^ {0,3}(```|~~~)' as is_fence,
-      count(*) filter (where l.line ~ '^ {0,3}(```|~~~)') over (order by l.position) as fences
-    from regexp_split_to_table(content, '\r?\n') with ordinality as l (line, position)
+  with code as (
+    select c.position, c.part, c.is_code
+    from memory.split_code(replace(content, E'\r\n', E'\n')) as c
   ),
   -- A block of code is one statement, closed even if its text forgets to.
   blocks as (
     select
-      min(l.position) as position,
-      string_agg(l.line, E'\n' order by l.position) || case
-        when count(*) filter (where l.is_fence) = 1
-        then E'\n' || substring(min(l.line) filter (where l.is_fence) from '(```+|~~~+)')
-        else ''
-      end as block
-    from lines as l
-    where l.is_fence or l.fences % 2 = 1
-    group by (l.fences + 1) / 2
+      c.position,
+      regexp_replace(c.part, '^\n', '') || memory.missing_fence(c.part) as block
+    from code as c
+    where c.is_code
   ),
   sentences as (
-    select l.position, s.place, s.sentence
-    from lines as l
+    select c.position, l.line_position, s.place, s.sentence
+    from code as c
+    cross join lateral regexp_split_to_table(c.part, '\n')
+      with ordinality as l (line, line_position)
     cross join lateral regexp_split_to_table(
       regexp_replace(l.line, '^(?:\s*(?:#{1,6}|[-*+]|\d+[.)]|>)(?:\s+|$))+', ''),
       '(?<=[.!?])\s+(?=[A-Z0-9"''(\u00c0-\u00de])'
     ) with ordinality as s (sentence, place)
-    where not l.is_fence and l.fences % 2 = 0
+    where not c.is_code
   ),
   parts as (
     select
-      s.position, s.place, memory.collapse_whitespace(s.sentence) as statement,
-      false as is_block
+      s.position, s.line_position, s.place,
+      memory.collapse_whitespace(s.sentence) as statement, false as is_block
     from sentences as s
     where memory.fold_statement(s.sentence) <> ''
     union all
-    select b.position, 1, b.block, true
+    select b.position, 1, 1, b.block, true
     from blocks as b
   )
-  select row_number() over (order by p.position, p.place), p.statement, p.is_block
+  select
+    row_number() over (order by p.position, p.line_position, p.place), p.statement, p.is_block
   from parts as p
-  order by p.position, p.place;
+  order by 1;
 $$;
 
 comment on function memory.list_statements(text) is
@@ -121,14 +129,16 @@ as $$
     when n.notes is null then ''
     else
       -- A block of code that does not end would take in the notes.
-      case
-        when (
-          select count(*) % 2 = 1
-          from regexp_matches(contents[1], '(?n)^ {0,3}(?:```|~~~)', 'g')
-        )
-        then E'\n' || substring(contents[1] from '(?n)^ {0,3}(```+|~~~+)')
-        else ''
-      end
+      coalesce(
+        (
+          select memory.missing_fence(c.part)
+          from memory.split_code(contents[1]) as c
+          where c.is_code
+          order by c.position desc
+          limit 1
+        ),
+        ''
+      )
       || case when contents[1] ~ '\n\s*$' then E'\n' else E'\n\n' end
       || E'## Also noted\n\n' || rtrim(n.notes, E'\n') || E'\n'
   end

@@ -58,7 +58,7 @@ declare
   v_text text := case
     when octet_length(content) = length(content) then content
     else translate(
-      content,
+      normalize(content, nfc),
       E'\uFF10\uFF11\uFF12\uFF13\uFF14\uFF15\uFF16\uFF17\uFF18\uFF19\u2010\u2011\u2012\u2013'
       '\u2014\u2212\u00A0\u2007\u2009\u200B\u202F\u2060\u3000\uFF1A\uFF1D',
       '0123456789------       :='
@@ -101,7 +101,7 @@ end;
 $$;
 
 comment on function memory.find_sensitive(text, text) is
-'What memory.detect_sensitive returns, for a tenant.';
+'What memory.detect_sensitive returns, for a tenant. Positions are those in the text in form NFC.';
 
 create or replace function memory.find_label(
   tenant_id text,

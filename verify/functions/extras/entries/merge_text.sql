@@ -3,6 +3,7 @@
 begin;
 select
   'memory.fold_statement(text)'::regprocedure,
+  'memory.missing_fence(text)'::regprocedure,
   'memory.list_statements(text)'::regprocedure,
   'memory.merge_contents(text[],text[])'::regprocedure,
   'memory.telling_marks(text[])'::regprocedure,
