@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(43);
+select plan(45);
 
 select memory_test.as_tenant('b') \g /dev/null
 select id as other from memory.create_entry('# Espresso of another tenant', as_of => '2025-01-01Z') \gset
@@ -89,6 +89,19 @@ select results_eq(
   $$ values ('Grunt', 'aged') $$, 'a tag leads to an aged entry if there is nothing newer'
 );
 rollback to tagged_long_ago;
+savepoint many_sure;
+select memory_test.entry(format(E'# Coffee number %s is good', n), 8, '["drink"]', 0.7) from generate_series(1, 60) as n \g /dev/null
+select memory_test.entry('# Coffee of an earlier day', 8, '["drink"]', 0.9, created_at => '2025-05-01Z') \g /dev/null
+select is(
+  (select q.title from memory.query(u.query, types => '{entry}', sort => 'confidence', max_results => 1, as_of => '2025-06-02Z') as q),
+  'Coffee of an earlier day', u.what
+)
+from (values
+  (1, 'coffee', 'the surest of all that fit comes first, not the surest of the most relevant ones'),
+  (2, 'coffee tag:drink', 'also with a condition')
+) as u (position, query, what)
+order by u.position;
+rollback to many_sure;
 savepoint many_tagged;
 do $many$
 begin

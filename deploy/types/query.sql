@@ -82,6 +82,6 @@ comment on column memory.queried_memory.score is
 'Composite score of relevance, importance, recency and confidence.';
 comment on column memory.queried_memory.total_found is
 'How many memories fit, also those beyond the limit; with a text, among twice as many '
-'as were asked for (at least 20), which are ranked.';
+'as were asked for (at least 20; at least 1000 if not sorted by relevance), which are ranked.';
 
 commit;

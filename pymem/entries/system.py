@@ -153,7 +153,10 @@ class RetrievedMemory:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalStats:
-    """How many memories fit and were returned, and how long that took."""
+    """How many memories fit and were returned, and how long that took.
+
+    With a text, those that fit are counted among twice as many as were asked for, at least 20.
+    """
 
     total_found: int
     returned: int

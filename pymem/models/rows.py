@@ -1035,7 +1035,8 @@ class QueriedMemory:
         recency: For an entry memory.retention_priority, for others the recency score, 0..1.
         score: Composite score of relevance, importance, recency and confidence.
         total_found: How many memories fit, also those beyond the limit; with a text, among twice as
-            many as were asked for (at least 20), which are ranked.
+            many as were asked for (at least 20; at least 1000 if not sorted by relevance), which
+            are ranked.
     """
 
     memory_type: str

@@ -81,7 +81,10 @@ declare
   v_has_topic boolean := topic ~ '\S';
   v_with_graph boolean := 'entry' = any (memory_types) and mode in ('hybrid', 'graph');
   v_embedding vector := case when mode in ('hybrid', 'semantic') then embedding end;
-  v_depth integer := memory.candidate_depth(max_results);
+  -- What is newest or surest may be far from the most relevant.
+  v_depth integer := memory.candidate_depth(
+    case when sort = 'relevance' then max_results else greatest(max_results, 500) end
+  );
   v_query text;
   v_words memory.keyword_query;
   v_corpus memory.corpus_size[];
