@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(70);
+select plan(71);
 
 -- Bob and Robert turn out to be the same person.
 
@@ -455,6 +455,16 @@ select results_eq(
   format('select f.entity_id, f.object_entity_id from memory.facts as f where f.id = %L', :'e_knows'),
   format('values (%L::uuid, null::uuid)', :'eve'),
   'a fact that returns names no entity that was erased after the merge'
+);
+
+select memory.entity_create('Ida', 'person') as ida \gset
+select memory.entity_create('Ide', 'person') as ide \gset
+select memory.store_fact('Ida', 'praises', 'herself', entity_id => :'ida', object_entity_id => :'ida') as praise \gset
+select memory.store_fact('Ide', 'praises', 'others', entity_id => :'ide', confidence => 0.5) \g /dev/null
+select memory.entity_merge(:'ide', :'ida') \g /dev/null
+select is(
+  (select f.object_entity_id from memory.facts as f where f.id = :'praise'), :'ida',
+  'what relates the target to itself already still does'
 );
 select * from finish();
 rollback;

@@ -8,7 +8,7 @@ from (values
   ('a', 'fact_created', '2026-03-27 10:00Z'::timestamptz), ('a', 'rule_created', '2026-03-27 23:30Z'),
   ('a', 'episode_created', '2026-03-28 00:00Z'), ('a', 'entry_created', '2026-03-28 10:00Z'),
   ('a', 'fact_superseded', '2026-03-28 11:00Z'), ('a', 'fact_retracted', '2026-03-28 12:00Z'),
-  ('a', 'entry_deleted', '2026-03-28 12:00Z'), ('a', 'fact_expired', '2026-03-28 13:00Z'),
+  ('a', 'entry_deleted', '2026-03-28 12:00Z'), ('a', 'episode_expired', '2026-03-28 12:30Z'), ('a', 'fact_expired', '2026-03-28 13:00Z'),
   ('a', 'memory_expired', '2026-03-28 13:00Z'), ('a', 'episode_consolidated', '2026-03-28 14:00Z'),
   ('a', 'fact_confirmed', '2026-03-28 15:00Z'), ('a', 'rule_confirmed', '2026-03-28 16:00Z'),
   ('a', 'fact_fading', '2026-03-28 17:00Z'), ('a', 'settings_updated', '2026-03-28 18:00Z'),
@@ -20,7 +20,7 @@ select results_eq(
   $$ select * from memory.memory_timeseries('day', '2026-03-27 12:00Z', '2026-03-29 12:00Z') $$,
   $$ values
      ('2026-03-27Z'::timestamptz, 2::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint),
-     ('2026-03-28Z', 2, 1, 2, 2, 1, 2),
+     ('2026-03-28Z', 2, 1, 3, 2, 1, 2),
      ('2026-03-29Z', 0, 0, 0, 0, 0, 0) $$,
   'each day counts what happened to memories, whole days from the first to the last'
 );

@@ -2753,8 +2753,9 @@ class SyncMemory(Blocking):
         """Restores a memory: a fact that was retracted, superseded or has expired, if no other fact
         is active under its key; a forgotten rule; an episode that has expired, for another full
         term; an entry that was deleted within the last 30 days, has expired or was archived. Counts
-        as a confirmation, so that the next decay sweep does not remove it again. Returns true, even
-        if there was nothing to restore, and false if no memory has this id.
+        as a confirmation, so that the next decay sweep does not remove it again unless it was
+        stored with a confidence below expiry_threshold. Returns true, even if there was nothing to
+        restore, and false if no memory has this id.
 
         Errors: PM002 invalid argument, PM003 the key of the fact is taken, its entity was merged
         into another, or the entry was deleted too long ago, PM008 a guarded entry that has expired.

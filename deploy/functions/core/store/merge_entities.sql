@@ -291,6 +291,7 @@ begin
     object_entity_id = case
       when f.entity_id in (source_entity_id, target_entity_id)
         and f.object_entity_id in (source_entity_id, target_entity_id)
+        and source_entity_id in (f.entity_id, f.object_entity_id)
       then null -- It would relate the entity to itself.
       when f.object_entity_id = source_entity_id then target_entity_id
       else f.object_entity_id
@@ -307,6 +308,7 @@ begin
     object_entity_id = case
       when f.entity_id in (source_entity_id, target_entity_id)
         and f.object_entity_id in (source_entity_id, target_entity_id)
+        and source_entity_id in (f.entity_id, f.object_entity_id)
       then null -- It would relate the entity to itself.
       when f.object_entity_id = source_entity_id then target_entity_id
       else f.object_entity_id

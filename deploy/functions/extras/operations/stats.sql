@@ -178,6 +178,10 @@ begin
     union all
     select t.memory_type || '_confirmed', 'confirmed'
     from unnest(v_types) as t (memory_type)
+    union all
+    -- An episode that is forgotten expires at once; one whose time is over leaves no event.
+    select 'episode_expired', 'forgotten'
+    where 'episode' = any (v_types)
   ),
   counted as (
     select
