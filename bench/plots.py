@@ -25,8 +25,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 ROOT = Path(__file__).parent.parent
 
-# The qualitative colours of Okabe and Ito, which colour-blind readers can tell apart.
-COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"]
+# The qualitative colors of Okabe and Ito, which color-blind readers can tell apart.
+COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"]
 
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",  # text stays text
@@ -41,7 +41,7 @@ STYLE: dict[Any, Any] = {
     "grid.linewidth": 0.6,
     "lines.linewidth": 1.8,
     "lines.markersize": 4.5,
-    "axes.prop_cycle": cycler(color=COLOURS),
+    "axes.prop_cycle": cycler(color=COLORS),
     "legend.frameon": False,
     "figure.figsize": (7, 4),
     "figure.constrained_layout.use": True,
@@ -66,13 +66,13 @@ def latency(axes: Axes, result: dict[str, Any]) -> None:
 
 def scale(axes: Axes, result: dict[str, Any]) -> None:
     """Draw median and 95th percentile of recall by the facts of its tenant."""
-    for step, colour in zip(result["figures"], COLOURS, strict=False):
+    for step, color in zip(result["figures"], COLORS, strict=False):
         by_size = {int(size): own for size, own in step["server_ms"]["recall"].items()}
         sizes = sorted(by_size)
         label = f"{step['facts']:,} facts in all"
         for name, line in (("p50", "o-"), ("p95", "o:")):
             values = [by_size[size][name] for size in sizes]
-            axes.plot(sizes, values, line, color=colour, label=f"{label}, {name}")
+            axes.plot(sizes, values, line, color=color, label=f"{label}, {name}")
         _logarithmic(axes, sizes)
     axes.set_xlabel("facts of the tenant")
     axes.set_title("Milliseconds of recall in the server", loc="left")
@@ -87,10 +87,10 @@ def quality(axes: Axes, result: dict[str, Any]) -> None:
         for system, figure in by.items()
     }
     places = range(len(figures))
-    for measure, offset, colour in (("R@10", -0.2, COLOURS[0]), ("MRR", 0.2, COLOURS[5])):
+    for measure, offset, color in (("R@10", -0.2, COLORS[0]), ("MRR", 0.2, COLORS[5])):
         values = [figure[measure] for figure in figures.values()]
         bars = axes.barh(
-            [place + offset for place in places], values, height=0.36, color=colour, label=measure
+            [place + offset for place in places], values, height=0.36, color=color, label=measure
         )
         axes.bar_label(bars, fmt="%.3f", padding=3, fontsize=8)
     axes.set_yticks(list(places), list(figures))

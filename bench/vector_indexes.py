@@ -53,9 +53,9 @@ def vectors(kind: str, count: int, texts: Vectors) -> Vectors:
         shares = numbers.dirichlet([1.2, 0.8, 0.5], count)[:, :, None]
         result = (lines * shares).sum(axis=1) + 0.01 * noise
     elif kind == "clusters":
-        centres = numbers.standard_normal((300, 384))
-        sizes = numbers.zipf(1.3, count) % len(centres)
-        result = centres[sizes] + noise * numbers.uniform(0.5, 1.6, (count, 1))
+        centers = numbers.standard_normal((300, 384))
+        sizes = numbers.zipf(1.3, count) % len(centers)
+        result = centers[sizes] + noise * numbers.uniform(0.5, 1.6, (count, 1))
     else:
         result = noise
     return np.asarray(result / np.linalg.norm(result, axis=1, keepdims=True), dtype=np.float32)

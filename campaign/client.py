@@ -22,7 +22,7 @@ from typing import Any
 import psycopg
 
 from campaign.accounts import EVENTS
-from campaign.catalogue import Function, public_functions
+from campaign.catalog import Function, public_functions
 from campaign.journal import LOST, Call, Journal, plain
 from campaign.operations import (
     Repertoire,

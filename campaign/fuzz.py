@@ -21,7 +21,7 @@ import psycopg
 from psycopg import sql
 
 from campaign import invariants, journal
-from campaign.catalogue import Function, public_functions
+from campaign.catalog import Function, public_functions
 from campaign.ledger import Piece, server_version
 from campaign.operations import (
     OPERATIONS,

@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from campaign.catalogue import Function
+from campaign.catalog import Function
 
 Arguments = dict[str, Any]
 

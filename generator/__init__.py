@@ -1,1 +1,1 @@
-"""Writes the files that follow from others: the plan, the catalogue of the schema, the tools."""
+"""Writes the files that follow from others: the plan, the catalog of the schema, the tools."""

@@ -1,4 +1,4 @@
-"""Writes what the catalogue of the schema says, or compares it: ``python -m generator [--check]``.
+"""Writes what the catalog of the schema says, or compares it: ``python -m generator [--check]``.
 
 The changes of sqitch.plan are deployed into a server of their own, which is removed at the end.
 """

@@ -1,4 +1,4 @@
-"""Revert and verify scripts, from what each deploy script adds to the catalogue.
+"""Revert and verify scripts, from what each deploy script adds to the catalog.
 
 A revert drops what the change added, newest first; that of a rework then runs the released script
 again. A verify asks for each object by name. Scripts of tables, roles, row security and privileges

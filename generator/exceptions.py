@@ -1,4 +1,4 @@
-"""What the catalogue does not say, or says otherwise than Python does: kept short, by hand.
+"""What the catalog does not say, or says otherwise than Python does: kept short, by hand.
 
 A new function needs an entry only where the rules in generator/client.py do not fit it.
 """

@@ -41,7 +41,7 @@ def python_type(kind: str) -> str:
 
 
 def camel_case(name: str) -> str:
-    """Return a name of the catalogue as a class is named."""
+    """Return a name of the catalog as a class is named."""
     return "".join(part.capitalize() for part in name.split("_"))
 
 

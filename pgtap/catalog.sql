@@ -558,7 +558,7 @@ select is_empty(
        fatal_errors => false, all_warnings => true
      ) as c
      -- What these execute comes from memory.memory_types, which only its owner changes, from the
-     -- catalogue, or from vector_index_statements, and every name in it is quoted.
+     -- catalog, or from vector_index_statements, and every name in it is quoted.
      where not (
        f.code ~* '\mexecute\M'
        and (c.level = 'security' or concat(c.message, c.detail) ~ 'dynamic SQL')

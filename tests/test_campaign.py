@@ -11,7 +11,7 @@ import pytest
 
 from campaign import accounts, invariants, parts
 from campaign.accounts import EVENTS, Events
-from campaign.catalogue import public_functions
+from campaign.catalog import public_functions
 from campaign.journal import Call, Journal, read
 from campaign.operations import OPERATIONS, uncovered
 from tests.conftest import Database

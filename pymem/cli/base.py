@@ -533,7 +533,7 @@ def run(options: Options, work: Callable[[Memory], Awaitable[T]], *, embed: bool
     context.meta[_COMMAND] = context.command
     engine = options.engine() if embed else None
     if engine is not None:
-        # Each command loads the model anew, and a person rather waits than misses what is meant.
+        # Each command loads the model anew, and a person would rather wait than miss what is meant.
         engine.embedder.load_seconds = _LOAD_SECONDS
 
     async def connected() -> T:

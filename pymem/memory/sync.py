@@ -3074,8 +3074,8 @@ class SyncMemory(Blocking):
         return self._wait(self.memory.set_entry_policy(scope, policy))
 
     def sign_off_runner(self) -> bool:
-        """Tells that whoever called memory.find_due_jobs will no longer do so, and so is not missed
-        by the doctor. Returns whether anybody had.
+        """Says that the caller of memory.find_due_jobs stops looking, so that the doctor does not
+        miss it. Returns whether anybody had looked.
 
         Errors: 28000 no tenant.
         """

@@ -162,7 +162,7 @@ begin
     raise exception '%', v_said using errcode = 'PM002', hint = v_hint;
   end if;
 
-  -- A value of another type: of the server's error nobody learns which.
+  -- A value of another type: the error of the server does not name the setting.
   for v_change in
     select k.key, k.value, format_type(a.atttypid, null) as type_name
     from jsonb_each(changes) as k

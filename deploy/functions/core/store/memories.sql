@@ -169,7 +169,7 @@ begin
     ) || ' end; end;'
   );
 
-  -- Who reads does not wait for a long transaction that writes, such as a change of the model.
+  -- A reader does not wait for a long transaction that writes, such as a change of the model.
   -- Locked type by type in the order of all functions, then by id, so that readers deadlock neither
   -- with each other nor with those who write.
   perform memory.define_memory_function(

@@ -617,7 +617,7 @@ comment on function memory.classify_action(
   timestamptz
 ) is
 'What an element of an answer would do to which memory, and why it would wait for a review: the '
-'one judgement by which elements are applied, previewed and accepted. It can only change what the '
+'one judgment by which elements are applied, previewed and accepted. It can only change what the '
 'prompt of the butler may contain. With a proposal, which somebody accepts: the evidence is what '
 'the proposal keeps of it, and a correction concerns what holds by then. Errors, of the element: '
 'PM001 no such fact or rule, PM002 no evidence, evidence or scope of others, an invalid text, '

@@ -294,8 +294,8 @@ end;
 $$;
 
 comment on function memory.note_jobs(memory.settings, timestamptz) is
-'Notes the jobs of a tenant that nobody has looked for before, and from when on each one is due of '
-'which that is not known. Returns whether there was any.';
+'Notes the jobs of a tenant that nobody has looked for before, and computes when each one is due '
+'where that is not known. Returns whether there was any.';
 
 create or replace function memory.forget_due_times()
   returns trigger
@@ -482,8 +482,8 @@ end;
 $$;
 
 comment on function memory.sign_off_runner() is
-'Tells that whoever called memory.find_due_jobs will no longer do so, and so is not missed by the '
-'doctor. Returns whether anybody had. Errors: 28000 no tenant.';
+'Says that the caller of memory.find_due_jobs stops looking, so that the doctor does not miss it. '
+'Returns whether anybody had looked. Errors: 28000 no tenant.';
 grant execute on function memory.sign_off_runner to memory_worker;
 
 create or replace function memory.sign_off_runner_all_tenants()
