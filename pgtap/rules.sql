@@ -441,7 +441,7 @@ select lives_ok(
   'reasons fit next to the most metadata that a caller may store'
 );
 select throws_ok(
-  format($$ update memory.rules as r set metadata = r.metadata || '{"l": "yyyyyyyyyyyyyyyyyyyyyyyy"}'
+  format($$ update memory.rules as r set metadata = r.metadata || jsonb_build_object('l', repeat('y', 1024))
             where r.id = %L $$, :'full_id'),
   '23514', null, 'reserved room for reasons is not available to other metadata'
 );

@@ -250,7 +250,7 @@ comment on column memory.facts.idempotency_key is
 create table memory.fact_keys (
   tenant_id text not null check (octet_length(tenant_id) <@ int4range '[1,128]'),
   scope text not null,
-  anchor text not null,
+  anchor text not null check (anchor ~ '^(entity|subject):'),
   predicate text not null,
   primary key (tenant_id, scope, anchor, predicate)
 )
@@ -265,7 +265,7 @@ comment on table memory.fact_keys is
 'One row per key that a fact was ever stored under. Locking it serializes concurrent stores of the '
 'same key; locking the old fact would not, because the winner''s new fact is another row.';
 comment on column memory.fact_keys.anchor is
-'subject:<subject_key>, or entity:<id> for a fact about an entity.';
+'What its facts are about (memory.fact_anchor).';
 comment on column memory.fact_keys.predicate is 'The predicate_key of its facts.';
 
 commit;

@@ -85,6 +85,19 @@ comment on function memory.spelling_key(text) is
 'letters nor how accents are composed matters.';
 grant execute on function memory.spelling_key to memory_search;
 
+create or replace function memory.fact_anchor(
+  entity_id uuid,
+  subject_key text
+)
+  returns text
+  language sql
+  immutable
+  parallel safe
+  return coalesce('entity:' || entity_id::text, 'subject:' || subject_key);
+
+comment on function memory.fact_anchor(uuid, text) is
+'What a fact is about, in the key of memory.fact_keys: entity:<id> or else subject:<subject_key>.';
+
 create or replace function memory.predicate_key(predicate text)
   returns text
   language plpgsql

@@ -24,8 +24,8 @@ begin
   insert into memory.fact_keys (tenant_id, scope, anchor, predicate)
   values (
     lock_fact_key.tenant_id, lock_fact_key.scope,
-    coalesce(
-      'entity:' || lock_fact_key.entity_id, 'subject:' || memory.spelling_key(lock_fact_key.subject)
+    memory.fact_anchor(
+      lock_fact_key.entity_id, memory.spelling_key(lock_fact_key.subject)
     ),
     memory.predicate_key(lock_fact_key.predicate)
   )

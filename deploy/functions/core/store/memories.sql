@@ -326,7 +326,7 @@ as $$
   insert into memory.fact_keys (tenant_id, scope, anchor, predicate)
   select distinct
     lock_keys_of_facts.tenant_id, f.scope,
-    coalesce('entity:' || f.entity_id, 'subject:' || f.subject_key), f.predicate_key
+    memory.fact_anchor(f.entity_id, f.subject_key), f.predicate_key
   from memory.facts as f
   where f.tenant_id = lock_keys_of_facts.tenant_id and f.id = any (fact_ids)
   order by 2, 3, 4

@@ -25,6 +25,16 @@ $$;
 comment on function memory.check_vector() is
 'Trigger: rejects a vector without a direction.';
 
+create or replace function memory.trust_rank(source_class text)
+  returns integer
+  language sql
+  immutable
+  parallel safe
+  return array_position('{external,tool,agent,user}'::text [], source_class);
+
+comment on function memory.trust_rank(text) is
+'How much a source class is trusted: external 1, tool 2, agent 3, user 4; NULL for another.';
+
 create or replace function memory.least_trust(
   one text,
   other text
@@ -34,15 +44,11 @@ create or replace function memory.least_trust(
   immutable
   parallel safe
   return case
-    when array_position('{external,tool,agent,user}'::text [], other)
-      < array_position('{external,tool,agent,user}'::text [], one)
-    then other
-    else one
+    when memory.trust_rank(other) < memory.trust_rank(one) then other else one
   end;
 
 comment on function memory.least_trust(text, text) is
-'The less trusted of two source classes; from the least trusted: external, tool, agent, user. '
-'NULL for other counts as user.';
+'The less trusted of two source classes (memory.trust_rank). NULL for other counts as user.';
 
 create or replace function memory.prepare_episode()
   returns trigger

@@ -374,8 +374,7 @@ begin
   -- then sees this fact.
   insert into memory.fact_keys as k (tenant_id, scope, anchor, predicate)
   values (
-    v_tenant_id, v_scope, coalesce('entity:' || store_fact.entity_id, 'subject:' || v_subject_key),
-    v_predicate_key
+    v_tenant_id, v_scope, memory.fact_anchor(store_fact.entity_id, v_subject_key), v_predicate_key
   )
   on conflict (tenant_id, scope, anchor, predicate) do update set scope = excluded.scope;
   if store_fact.source_butler is not null or store_fact.source_episode_id is not null then
@@ -552,7 +551,7 @@ begin
   return array(
     select row(
       v_ids[f.ordinality],
-      coalesce('entity:' || f.entity_id, 'subject:' || memory.spelling_key(f.subject)),
+      memory.fact_anchor(f.entity_id, memory.spelling_key(f.subject)),
       memory.predicate_key(f.predicate),
       memory.collapse_whitespace(f.subject),
       memory.collapse_whitespace(f.predicate),

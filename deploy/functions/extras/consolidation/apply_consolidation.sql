@@ -489,7 +489,7 @@ begin
     from unnest(plans) as p
     cross join lateral (
       values (
-        coalesce('entity:' || p.entity_id, 'subject:' || memory.spelling_key(p.subject)),
+        memory.fact_anchor(p.entity_id, memory.spelling_key(p.subject)),
         memory.predicate_key(p.predicate)
       )
     ) as k (anchor, predicate_key)

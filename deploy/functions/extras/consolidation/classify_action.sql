@@ -59,7 +59,7 @@ as $$
     (
       array_agg(
         e.source_class
-        order by array_position('{external,tool,agent,user}', e.source_class), e.id
+        order by memory.trust_rank(e.source_class), e.id
       )
     )[1],
     max(e.created_at)

@@ -157,7 +157,7 @@ begin
       cross join lateral (
         select
           (array_agg(
-            v.source_class order by array_position('{external,tool,agent,user}', v.source_class)
+            v.source_class order by memory.trust_rank(v.source_class)
           ))[1] as source_class,
           max(v.created_at) as created_at,
           array_agg(v.id order by v.id) as ids

@@ -725,9 +725,7 @@ begin
         memory.unite_labels(jsonb_agg(e.keywords order by m.place)) as keywords,
         max(e.importance) as importance,
         memory.merged_confidence(max(e.confidence)) as confidence,
-        (array['external', 'tool', 'agent', 'user'])[
-          min(array_position(array['external', 'tool', 'agent', 'user'], e.trust))
-        ] as trust,
+        (array_agg(e.trust order by memory.trust_rank(e.trust)))[1] as trust,
         case when count(*) = count(e.expires_at) then max(e.expires_at) end as expires_at,
         (
           select coalesce(jsonb_object_agg(k.key, k.value order by o.place desc), '{}')

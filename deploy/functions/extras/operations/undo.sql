@@ -51,9 +51,9 @@ begin
   select distinct lock_undo.tenant_id, f.scope, k.anchor, f.predicate_key
   from memory.facts as f
   cross join lateral (
-    select coalesce('entity:' || f.entity_id, 'subject:' || f.subject_key) as anchor
+    select memory.fact_anchor(f.entity_id, f.subject_key) as anchor
     union all
-    select coalesce('entity:' || (h.image ->> 'entity_id'), 'subject:' || f.subject_key)
+    select memory.fact_anchor((h.image ->> 'entity_id')::uuid, f.subject_key)
     from memory.memory_history as h
     where h.tenant_id = lock_undo.tenant_id and h.memory_type = 'fact' and h.memory_id = f.id
       and h.known_to = f.updated_at

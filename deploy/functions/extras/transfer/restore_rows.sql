@@ -335,7 +335,7 @@ begin
     insert into memory.fact_keys (tenant_id, scope, anchor, predicate)
     select distinct
       v_tenant_id, r.scope,
-      coalesce('entity:' || r.entity_id, 'subject:' || memory.spelling_key(r.subject)),
+      memory.fact_anchor(r.entity_id, memory.spelling_key(r.subject)),
       memory.predicate_key(r.predicate)
     from unnest(rows) as l (row)
     cross join lateral jsonb_populate_record(null::memory.facts, l.row) as r

@@ -30,6 +30,7 @@ drop function memory.preprocess_text(text);
 drop function memory.has_invisible(text);
 drop function memory.is_blank(text);
 drop function memory.predicate_key(text);
+drop function memory.fact_anchor(uuid,text);
 drop function memory.spelling_key(text);
 drop function memory.collapse_whitespace(text);
 drop function memory.truncate_utf8(text,integer);

@@ -14,6 +14,7 @@ drop function memory.write_names();
 drop function memory.prepare_entity();
 drop function memory.prepare_episode();
 drop function memory.least_trust(text,text);
+drop function memory.trust_rank(text);
 drop function memory.check_vector();
 
 commit;

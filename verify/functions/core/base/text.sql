@@ -5,6 +5,7 @@ select
   'memory.truncate_utf8(text,integer)'::regprocedure,
   'memory.collapse_whitespace(text)'::regprocedure,
   'memory.spelling_key(text)'::regprocedure,
+  'memory.fact_anchor(uuid,text)'::regprocedure,
   'memory.predicate_key(text)'::regprocedure,
   'memory.is_blank(text)'::regprocedure,
   'memory.has_invisible(text)'::regprocedure,

@@ -3,6 +3,7 @@
 begin;
 select
   'memory.check_vector()'::regprocedure,
+  'memory.trust_rank(text)'::regprocedure,
   'memory.least_trust(text,text)'::regprocedure,
   'memory.prepare_episode()'::regprocedure,
   'memory.prepare_entity()'::regprocedure,
