@@ -219,4 +219,4 @@ def delete(
 
     deleted = asyncio.run(work())
     total = sum(deleted.values())
-    render({"tenant_id": tenant_id, "rows": deleted}, json_, f"{total:,} rows deleted")
+    render({"tenant_id": tenant_id, "rows": deleted}, json_, f"rows deleted: {total:,}")

@@ -280,7 +280,7 @@ def _show(report: ImportReport, dry_run: bool, json_: bool) -> None:
     for why, number in report.skipped.items():
         click.echo(f"left out: {number:,} {why}", err=True)
     if report.shortened:
-        click.echo(f"cut to what a memory holds: {report.shortened:,} texts", err=True)
+        click.echo(f"texts cut to what a memory holds: {report.shortened:,}", err=True)
     for where in report.conflicts:
         click.echo(f"conflict: {where}", err=True)
     if dry_run:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
@@ -265,11 +266,25 @@ def detect(path: Path, sources: list[Source]) -> Format:
         raise InvalidArgumentError(
             f"{path}: it holds archives, which are not opened", hint="Pass the archive in it."
         )
-    names = ", ".join(each.name[:60] for each in sources[:5])
     raise InvalidArgumentError(
-        f"{path}: the format is unknown; it has {names}",
-        hint=f"Pass --format, one of {', '.join(FORMATS)}.",
+        f"{path}: {_obstacle(sources)}", hint=f"Pass --format, one of {', '.join(FORMATS)}."
     )
+
+
+def _obstacle(sources: Sequence[Source]) -> str:
+    """Return why no format was recognized."""
+    if len(sources) > 1:
+        names = ", ".join(each.name[:60] for each in sources[:5])
+        return f"the format is unknown; it has {names}"
+    with sources[0].open() as file:
+        head = file.read(_PEEK)
+    if not head.strip():
+        return "it is empty"
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return "it is not text in UTF-8"
+    return "the format is unknown"
 
 
 def _detect(source: Source) -> Format | None:
