@@ -499,6 +499,37 @@ def test_editing_a_fact_replaces_it_and_can_be_undone(visitor: Visitor, db: Sql)
     assert "What is known now: black tea" in text_of(visitor.get(f"/m/fact/{new}"))
 
 
+def test_an_edited_fact_still_says_which_entity_it_is_about_and_relates(
+    visitor: Visitor, db: Sql
+) -> None:
+    ada, bob = (
+        str(db.value(f"select memory.entity_create('{name}', 'person')::text"))
+        for name in ("Ada", "Bob")
+    )
+    fact = str(
+        db.value(
+            "select memory.store_fact('Ada', 'knows', 'Bob', "
+            f"entity_id => '{ada}', object_entity_id => '{bob}')::text"
+        )
+    )
+    visitor.done(
+        f"/m/fact/{fact}/edit",
+        content="Bob, from school",
+        importance="5",
+        permanence="standard",
+        tags="",
+    )
+    new = str(
+        db.value("select id::text from memory.list_memories(types => '{fact}', subject => 'Ada')")
+    )
+    memory = db.memory("fact", new)
+    assert (memory["content"], memory["entity_id"], memory["object_entity_id"]) == (
+        "Bob, from school",
+        ada,
+        bob,
+    )
+
+
 def test_hidden_characters_survive_an_edit_that_leaves_them(visitor: Visitor, db: Sql) -> None:
     text = "pay\u202efdp.exe\u200b ⟦U+202E⟧ end"
     fact = db.fact(content=text)
