@@ -20,6 +20,9 @@ from pymem.connections import check_connection_string
 from pymem.errors import InvalidArgumentError, UnavailableError, translate
 from pymem.postgres import client_program
 
+_MAGIC = b"PGDMP"
+"""What an archive of pg_dump in the custom format begins with."""
+
 
 def without_password(url: str) -> tuple[str, dict[str, str]]:
     """Return a connection string without its password, and the environment that has it.
@@ -89,7 +92,14 @@ def restore_backup(superuser_url: str, database: str, file: Path) -> str | None:
 
     Raises:
         UnavailableError: ``pg_restore`` failed; nothing has changed then.
+        InvalidArgumentError: The file is no backup.
     """
+    with file.open("rb") as backup:
+        if backup.read(len(_MAGIC)) != _MAGIC:
+            raise InvalidArgumentError(
+                f"{file} is not a backup of pymem",
+                hint="Pass what `pymem backup` wrote; `pymem import` reads exports.",
+            )
     program = client_program("pg_restore", server_major(superuser_url))
     roles = _roles_of(_list_definitions(program, file))
     fresh = f"{database}_restoring"

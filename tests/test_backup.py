@@ -81,16 +81,25 @@ def test_a_backup_never_replaces_a_file(pymem: Run, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [file]
 
 
-@pytest.mark.parametrize("content", [b"", b"no dump", b"PGDMP\x01\x10\x00 broken"])
-def test_what_is_no_backup_changes_nothing(pymem: Run, tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    ("content", "code", "message"),
+    [
+        (b"", 1, "is not a backup of pymem"),
+        (b"no dump", 1, "is not a backup of pymem"),
+        (b"PGDMP\x01\x10\x00 broken", 3, "pg_restore failed"),
+    ],
+)
+def test_what_is_no_backup_changes_nothing(
+    pymem: Run, tmp_path: Path, content: bytes, code: int, message: str
+) -> None:
     file = tmp_path / "other"
     file.write_bytes(content)
     pymem("store", "fact", "user", "eats", "rye")
     before = contents(pymem)
 
-    refused = pymem("backup", "restore", str(file), code=3)
+    refused = pymem("backup", "restore", str(file), code=code)
 
-    assert "pg_restore failed" in refused.stderr
+    assert message in refused.stderr
     assert contents(pymem) == before
     names = pymem("psql", "-Atc", "select datname from pg_database").stdout
     assert "restoring" not in names
