@@ -727,6 +727,34 @@ async def test_searches_and_stores_go_on_while_the_language_changes(database: Da
     assert database.value("select memory.recount_corpus_statistics()") is False
 
 
+def test_a_cleanup_leaves_an_episode_whose_fact_somebody_holds_for_the_next_one(
+    database: Database,
+) -> None:
+    url = database.login("a")
+    with psycopg.connect(url) as writer, psycopg.connect(url, autocommit=True) as other:
+        episode = other.execute(
+            "select memory.store_episode('x', 'home', as_of => now() - interval '9 days')"
+        ).fetchone()
+        assert episode is not None
+        fact = other.execute(
+            "select memory.store_fact('Ada', 'likes', 'tea', source_episode_id => %s)", episode
+        ).fetchone()
+        database.query(
+            "update memory.episodes set consolidation_status = 'consolidated' where tenant_id = 'a'"
+        )
+        writer.execute("select memory.confirm_memory('fact', %s)", fact)
+
+        with psycopg.connect(database.login("a"), autocommit=True) as worker:
+            worker.execute("set lock_timeout = '2s'")
+            clean_up = "select expired_deleted, due from memory.run_episode_cleanup()"
+            assert worker.execute(clean_up).fetchone() == (0, 0)
+
+            # Once more in the transaction, which looks at the episode.
+            writer.execute("select memory.confirm_memory('fact', %s)", fact)
+            writer.commit()
+            assert worker.execute(clean_up).fetchone() == (1, 0)
+
+
 async def test_whoever_follows_the_events_misses_none_that_commits_late(
     database: Database,
 ) -> None:

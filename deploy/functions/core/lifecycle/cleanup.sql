@@ -55,6 +55,8 @@ declare
   v_expired uuid[];
   v_surplus uuid[];
   v_ids uuid[];
+  v_locked uuid[]; -- facts and rules drawn from these episodes
+  v_busy uuid[]; -- episodes with others, which somebody else holds
 begin
   perform
     memory.check_number('max_entries', v_max_entries, 0, 1000000000),
@@ -120,15 +122,39 @@ begin
   ) as x;
   v_ids := v_expired || v_surplus;
 
-  -- Locked in id order, because the delete below clears their foreign keys in any order.
-  perform from memory.facts as f
-  where f.tenant_id = v_tenant_id and f.source_episode_id = any (v_ids)
-  order by f.id
-  for no key update;
-  perform from memory.rules as r
-  where r.tenant_id = v_tenant_id and r.source_episode_id = any (v_ids)
-  order by r.id
-  for no key update;
+  -- Locked because the delete below clears their foreign keys. An episode whose facts or rules
+  -- somebody else holds is left for the next run, too: to wait for them could be a deadlock, because
+  -- the second update of a row in a transaction looks at its episode again.
+  v_locked := array(
+    select f.id
+    from memory.facts as f
+    where f.tenant_id = v_tenant_id and f.source_episode_id = any (v_ids)
+    order by f.id
+    for no key update skip locked
+  ) || array(
+    select r.id
+    from memory.rules as r
+    where r.tenant_id = v_tenant_id and r.source_episode_id = any (v_ids)
+    order by r.id
+    for no key update skip locked
+  );
+  v_busy := array(
+    select s.source_episode_id
+    from (
+      select f.id, f.source_episode_id from memory.facts as f
+      where f.tenant_id = v_tenant_id and f.source_episode_id = any (v_ids)
+      union all
+      select r.id, r.source_episode_id from memory.rules as r
+      where r.tenant_id = v_tenant_id and r.source_episode_id = any (v_ids)
+    ) as s
+    left join unnest(v_locked) as l (id) on l.id = s.id
+    where l.id is null
+  );
+  if v_busy <> '{}' then
+    v_expired := array(select unnest(v_expired) except select unnest(v_busy));
+    v_surplus := array(select unnest(v_surplus) except select unnest(v_busy));
+    v_ids := v_expired || v_surplus;
+  end if;
   -- An import may have set a source without a link; only the link outlives the episode.
   insert into memory.memory_links
     (tenant_id, source_type, source_id, target_type, target_id, relation)

@@ -503,6 +503,18 @@ begin
       select unnest(run.episode_ids)
       union all
       select unnest(p.evidence) from unnest(plans) as p
+      union all
+      -- A second update of a fact or rule looks at its episode again.
+      select f.source_episode_id
+      from unnest(plans) as p
+      join memory.facts as f
+        on f.tenant_id = run.tenant_id and f.id = any (p.memory_id || p.other_ids)
+      where p.memory_type = 'fact'
+      union all
+      select r.source_episode_id
+      from unnest(plans) as p
+      join memory.rules as r on r.tenant_id = run.tenant_id and r.id = p.memory_id
+      where p.memory_type = 'rule'
     )
   order by e.id
   for no key update;
