@@ -194,6 +194,16 @@ def test_only_what_changed_is_edited(
     )
 
 
+def test_a_file_that_did_not_say_when_it_was_edited_says_so_after_an_edit() -> None:
+    data = b"---\nid: mem-2026-03-01-007\ncreated: 2026-03-01\n---\n\n# Tea\n"
+    file = parse(data)
+    created = file.values["created_at"]
+
+    assert b"updated:" not in render(entry_of(data, updated_at=created))
+    edited = render(entry_of(data, updated_at=created + timedelta(days=200)))
+    assert b"\nupdated: 2026-09-17T00:00:00Z\n" in edited
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=200) | TEXTS.map(lambda text: f"---\n{text}\n---\nx".encode()))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:

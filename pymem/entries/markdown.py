@@ -484,6 +484,8 @@ def _edited_head(head: str, entry: ExportedEntry) -> str:
     for name, value in _wanted(entry).items():
         key = _KEYS[name]
         absent = key.absent if is_own or name != "confidence" else _UNSAID
+        if name == "updated":
+            absent = entry.created_at
         now = said.get(key.name, absent)
         if (is_own or name in _SHARED) and now is not _UNSAID and now != value:
             changes[name] = value
