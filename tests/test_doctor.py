@@ -197,7 +197,7 @@ def test_dead_rows_that_nobody_vacuums(database: Database) -> None:
     database.query("alter table memory.fact_keys set (autovacuum_enabled = off)")
     database.query(
         """insert into memory.fact_keys (tenant_id, scope, anchor, predicate)
-           select 'a', 's', n::text, 'p' from generate_series(1, 60000) as n"""
+           select 'a', 's', 'subject:' || n, 'p' from generate_series(1, 60000) as n"""
     )
     database.query("delete from memory.fact_keys")
 

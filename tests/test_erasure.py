@@ -147,6 +147,8 @@ def values_of(was: Any, name: str, image_columns: list[str]) -> Iterator[Any]:
         yield {"note": name, "rain": 1}
         yield {name: 1}
         yield {"seen": [{"by": [name]}]}
+    elif isinstance(was, str) and was.startswith("subject:"):
+        yield f"subject:{name}"
     else:
         yield name
 

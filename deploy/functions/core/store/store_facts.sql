@@ -357,7 +357,7 @@ begin
     store_fact.object_entity_id, store_fact.confidence, store_fact.source_butler,
     store_fact.source_episode_id, store_fact.metadata, null, store_fact.idempotency_key,
     v_valid_from, store_fact.valid_to, null, null
-  );
+  )::memory.fact_to_store;
   v_begun := memory.find_begun_plans(v_tenant_id, array[v_new], as_of);
   if v_begun <> '{}' then
     perform memory.lock_entities_of_facts(

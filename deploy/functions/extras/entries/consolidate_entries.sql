@@ -426,6 +426,9 @@ create or replace function memory.take_waiting_entries(
   volatile
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
+declare
+  v_id uuid;
+  v_ids uuid[] := array[]::uuid[];
 begin
   if dry_run then
     return array(
@@ -436,14 +439,18 @@ begin
       limit max_entries
     );
   end if;
-  return array(
+  -- A loop: plpgsql_check takes a subquery for one that changes nothing, locks included.
+  for v_id in
     select c.entry_id
     from memory.entry_comparisons as c
     where c.tenant_id = take_waiting_entries.tenant_id and c.compared_at is null
     order by c.entry_id
     limit max_entries
     for no key update skip locked
-  );
+  loop
+    v_ids := v_ids || v_id;
+  end loop;
+  return v_ids;
 end;
 $$;
 
