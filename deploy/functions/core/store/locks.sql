@@ -24,9 +24,7 @@ begin
   insert into memory.fact_keys (tenant_id, scope, anchor, predicate)
   values (
     lock_fact_key.tenant_id, lock_fact_key.scope,
-    memory.fact_anchor(
-      lock_fact_key.entity_id, memory.spelling_key(lock_fact_key.subject)
-    ),
+    memory.fact_anchor(lock_fact_key.entity_id, memory.spelling_key(lock_fact_key.subject)),
     memory.predicate_key(lock_fact_key.predicate)
   )
   on conflict (tenant_id, scope, anchor, predicate) do update set scope = excluded.scope;

@@ -964,9 +964,7 @@ begin
   join memory.facts as k
     on k.tenant_id = v_tenant_id and k.idempotency_key = f.idempotency_key
   where k.id <> v_ids[f.ordinality]
-    or not memory.is_same_fact(
-      k, (v_facts[f.ordinality:f.ordinality])[1]
-    )
+    or not memory.is_same_fact(k, v_facts[f.ordinality])
   order by f.ordinality
   limit 1;
   if found then
