@@ -98,7 +98,7 @@ def restore_backup(superuser_url: str, database: str, file: Path) -> str | None:
         if backup.read(len(_MAGIC)) != _MAGIC:
             raise InvalidArgumentError(
                 f"{file} is not a backup of pymem",
-                hint="Pass what `pymem backup` wrote; `pymem import` reads exports.",
+                hint="Pass what `pymem backup create` wrote; `pymem import` reads exports.",
             )
     program = client_program("pg_restore", server_major(superuser_url))
     roles = _roles_of(_list_definitions(program, file))
