@@ -80,7 +80,8 @@ def family(folder: Path, *, then: str) -> str:
     return (
         f"{child}import subprocess\n"
         f"subprocess.Popen([sys.executable, '-c', {child + 'time.sleep(600)'!r}])\n"
-        f"while len(os.listdir({str(folder)!r})) < 2: time.sleep(0.01)\n"
+        f"while sum(file.stat().st_size > 0 for file in os.scandir({str(folder)!r})) < 2:"
+        " time.sleep(0.01)\n"
         f"{then}\n"
     )
 
