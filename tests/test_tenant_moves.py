@@ -516,6 +516,7 @@ def test_the_commands_list_move_export_import_and_delete(world: World, tmp_path:
     assert file.stat().st_mode & 0o077 == 0
     refused = forked.run_text("tenant", "import", str(file), "--server", world.source.url, env={})
     assert "has rows here" in refused.stderr
+    assert "pymem tenant delete 'acme' --yes" in refused.stderr
     assert forked.run_text("tenant", "delete", "acme", env=env).returncode == 1
     assert "rows deleted" in pymem("delete", "acme", "--yes")
     assert world.source.database.value("select memory.find_rows('acme')") is None

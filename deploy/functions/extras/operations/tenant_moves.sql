@@ -110,7 +110,11 @@ begin
   if begin_move.side = 'target' and v_table is not null then
     raise exception 'tenant % has rows here, in %', quote_literal(begin_move.tenant_id), v_table
       using errcode = 'PM004',
-        hint = 'A tenant is on one server only. If these rows are of no use: pymem tenant delete.';
+        hint = format(
+          'A tenant is on one server only. If nobody needs these rows, delete them first: '
+          'pymem tenant delete %L --yes.',
+          begin_move.tenant_id
+        );
   elsif begin_move.side = 'source' and v_table is null then
     raise exception 'tenant % has no rows here', quote_literal(begin_move.tenant_id)
       using errcode = 'PM001', hint = 'See pymem tenant list.';
