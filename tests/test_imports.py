@@ -284,6 +284,19 @@ class TestFormats:
         assert stored is not None
         assert stored["trust"] == "external"
 
+    async def test_files_of_another_format_are_not_left_out_in_silence(
+        self, memory: Memory, tmp_path: Path
+    ) -> None:
+        for name in ("mem0.json", "zep.json", "agent.af"):
+            (tmp_path / name).write_bytes((SAMPLES / name).read_bytes())
+        (tmp_path / "note.md").write_text("Tea at four.")
+        (tmp_path / "picture.png").write_bytes(b"PNG")
+
+        report = await import_path(memory, tmp_path)
+
+        assert await contents(memory) == ["Tea at four."]
+        assert report.skipped == {"files that are not read as markdown": 3}
+
     @pytest.mark.parametrize(
         "name",
         ["mem0.json", "zep.json", "agent.af", "chatgpt.json", "pam.json", "markdown", "obsidian"],
@@ -491,8 +504,8 @@ class TestExports:
 
         url = shared_database.login("copy", name="pymem_test_copy")
         async with await Memory.connect(url) as copy:
-            for part in ("facts", "rules", "episodes"):
-                await import_path(copy, folder / part)
+            report = await import_path(copy, folder)
+            assert report.skipped == {"entries, which `pymem entries import` stores": 1}
             assert await contents(copy) == await contents(memory, types=["fact", "rule", "episode"])
             [copied] = [
                 e for e in await everything(copy, types=["fact"]) if e.subject == "Ada/../../etc"

@@ -18,10 +18,10 @@ from pymem.transfer.elements import (
     text_at,
     time_at,
 )
-from pymem.transfer.sources import Source
+from pymem.transfer.sources import JSONS, LINES, Source
 from pymem.transfer.streams import MAX_ELEMENT, json_lines, values
 
-_NAMES = re.compile(r"(conversations([-_].*)?|memories)\.jsonl?", re.IGNORECASE)
+_NAMES = re.compile(r"(conversations([-_].*)?|memories)\.(jsonl?|ndjson)", re.IGNORECASE)
 _MAX_NODES = 100_000
 
 
@@ -38,7 +38,7 @@ class Message:
 def conversation_sources(sources: list[Source]) -> list[Source]:
     """Return the files that hold conversations or memories; a single file may have any name."""
     found = [each for each in sources if _NAMES.fullmatch(each.title + each.suffix)]
-    return found or [each for each in sources if each.suffix in (".json", ".jsonl")][:1]
+    return found or [each for each in sources if each.suffix in JSONS][:1]
 
 
 def read_chatgpt(sources: list[Source], reading: Reading) -> Iterator[Element]:
@@ -85,7 +85,7 @@ def _id_key(conversation: dict[str, Any]) -> str:
 def _conversations(sources: list[Source], reading: Reading) -> Iterator[tuple[str, dict[str, Any]]]:
     for source in conversation_sources(sources):
         with source.open() as file:
-            if source.suffix == ".jsonl":
+            if source.suffix in LINES:
                 for number, value in json_lines(
                     file, source.name, max_line=MAX_ELEMENT, progress=reading.progress
                 ):

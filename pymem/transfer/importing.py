@@ -7,11 +7,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, get_args
 from uuid import uuid4
 
 from pymem.errors import InvalidArgumentError, PymemError
@@ -21,7 +22,7 @@ from pymem.transfer.elements import As, Element, Reader, Reading
 from pymem.transfer.memories import read_jsonl, read_letta, read_mem0, read_pam, read_zep
 from pymem.transfer.notes import markdown_sources, read_markdown
 from pymem.transfer.restoring import is_export, restore
-from pymem.transfer.sources import ARCHIVES, Source, opened
+from pymem.transfer.sources import ARCHIVES, JSONS, LINES, MARKDOWN, Source, opened
 
 if TYPE_CHECKING:
     from pymem.memory import Memory
@@ -114,8 +115,9 @@ async def import_path(
             element.
     """
     path = Path(path)
-    with opened(path) as sources:
-        found = format or detect(path, sources)
+    with opened(path) as present:
+        found = format or detect(path, present)
+        sources, read = _noting_reads(present)
         if found == "pymem":
             return await _restored(memory, sources, found, batch, dry_run, progress)
         reading = Reading(
@@ -144,8 +146,24 @@ async def import_path(
         except _UndoneError:
             report.batch = None
         report.skipped += reading.skipped
+        if others := sum(each.suffix in (*JSONS, *MARKDOWN) and each.name not in read for each in sources):
+            report.skipped[f"files that are not read as {found}"] = others
         report.shortened = reading.shortened.total()
         return report
+
+
+def _noting_reads(sources: list[Source]) -> tuple[list[Source], set[str]]:
+    """Return the files, and a set to which each adds its name when it is opened."""
+    read: set[str] = set()
+
+    def noting(source: Source) -> Source:
+        def open_source() -> AbstractContextManager[BinaryIO]:
+            read.add(source.name)
+            return source.open()
+
+        return replace(source, open=open_source)
+
+    return [noting(each) for each in sources], read
 
 
 class _UndoneError(Exception):
@@ -246,7 +264,7 @@ def detect(path: Path, sources: list[Source]) -> Format:
     if not sources:
         raise InvalidArgumentError(f"{path}: it is empty", hint="Pass a file with something in it.")
     conversations = conversation_sources(sources)
-    texts = [each for each in sources if each.suffix in (".json", ".jsonl", ".af", ".ndjson")]
+    texts = [each for each in sources if each.suffix in JSONS]
     if len(sources) > 1:
         named = [
             each
@@ -298,7 +316,7 @@ def _detect(source: Source) -> Format | None:
     except (ValueError, RecursionError):
         line = None
     if isinstance(line, dict) and (
-        source.suffix in (".jsonl", ".ndjson") or rest.lstrip()[:1] == b"{"
+        source.suffix in LINES or rest.lstrip()[:1] == b"{"
     ):
         if "chat_messages" in line:
             return "claude"

@@ -22,7 +22,7 @@ from pymem.transfer.elements import (
     time_at,
 )
 from pymem.transfer.restoring import MAX_LINE
-from pymem.transfer.sources import Source
+from pymem.transfer.sources import JSONS, Source
 from pymem.transfer.streams import json_lines, values
 
 MAX_NODES = 500_000
@@ -32,7 +32,7 @@ _TYPES = ("episode", "fact", "rule", "entry", "link")
 
 
 def _jsons(sources: list[Source]) -> list[Source]:
-    return [each for each in sources if each.suffix in (".json", ".jsonl", ".af")] or sources[:1]
+    return [each for each in sources if each.suffix in JSONS] or sources[:1]
 
 
 # mem0

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from pymem.entries.markdown import MAX_CONTENT, MAX_HEAD, read_front_matter
+from pymem.entries.markdown import ENTRY_ID, MAX_CONTENT, MAX_HEAD, read_front_matter
 from pymem.errors import InvalidArgumentError
 from pymem.transfer.elements import Element, Reading, digits, read_time, refuse
-from pymem.transfer.sources import Source
+from pymem.transfer.sources import MARKDOWN, Source
 
 INSTRUCTIONS = frozenset(
     (
@@ -57,7 +57,7 @@ class _Note:
 
 def markdown_sources(sources: list[Source]) -> list[Source]:
     """Return the files that are Markdown."""
-    return [each for each in sources if each.suffix in (".md", ".markdown", ".mdx")]
+    return [each for each in sources if each.suffix in MARKDOWN]
 
 
 def read_markdown(sources: list[Source], reading: Reading) -> Iterator[Element]:
@@ -135,6 +135,9 @@ def _note(note: _Note, reading: Reading, is_memory: bool) -> Iterator[Element]:
         yield from _exported(note, reading)
     elif note.get("pymem") == "episodes":
         yield from _exported_day(note, reading)
+    elif ENTRY_ID.fullmatch(note.get("id")):
+        # As episodes they would expire.
+        reading.skip("entries, which `pymem entries import` stores")
     elif is_memory:
         yield from _memory(note, reading)
     elif reading.as_ == "facts" or (

@@ -24,6 +24,9 @@ MAX_TOTAL = 8 << 30
 MAX_RATIO = 250
 """How many times as long as in an archive a file may be; text gets to 50."""
 
+LINES = (".jsonl", ".ndjson")
+JSONS = (".json", ".af", *LINES)
+MARKDOWN = (".md", ".markdown", ".mdx")
 ARCHIVES = (".zip", ".gz", ".tgz", ".tar", ".bz2", ".xz", ".7z", ".rar", ".zst")
 
 
