@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(177);
+select plan(185);
 
 -- Ends a write as a commit would: what comes later has another time. Returns its newest event.
 create sequence memory_test.writes;
@@ -170,6 +170,43 @@ select is(memory_test.undo(:'water_stored'), 'undone', 'once the key is free');
 select is(memory_test.undo(:'juice_forgotten'), 'undone', 'it is');
 select is(memory_test.undo(:'juice_stored'), 'undone', 'and then its store can be undone again');
 select is((select f.lifecycle_state from memory.facts as f where f.id = :'milk'), 'active', 'so that the oldest holds');
+
+-- One that comes late ends an earlier one where it begins.
+select memory.store_fact('Eve', 'lives_in', 'Bergen', valid_from => '2020-01-01Z', as_of => '2026-01-01Z') \g /dev/null
+select memory_test.written() \g /dev/null
+select memory.store_fact('Eve', 'lives_in', 'Paris', valid_from => '2024-01-01Z', as_of => '2026-01-01Z') \g /dev/null
+select memory_test.written() \g /dev/null
+create function memory_test.homes()
+  returns text[]
+  language sql
+  stable
+  return array(
+    select f.content || ' until ' || f.valid_to::date
+    from memory.facts as f
+    where f.subject = 'Eve' and f.validity = 'superseded'
+    order by f.valid_from
+  );
+select memory.store_fact('Eve', 'lives_in', 'Rome', valid_from => '2022-01-01Z', as_of => '2026-01-02Z') \g /dev/null
+select memory_test.written() as rome_stored \gset
+select is(memory_test.homes(), '{Bergen until 2022-01-01,Rome until 2024-01-01}', 'a fact that comes late ends the one before it');
+select results_eq(
+  format('select p.is_undoable, p.inverse from memory.undo_preview_event(%L) as p', memory_test.event_of('fact_updated')),
+  $$ values (true, 'forget the fact and let what it ended last as long as before') $$,
+  'the event of that end stands for the store of the late fact'
+);
+select is(memory_test.undo(memory_test.event_of('fact_updated')), 'undone', 'and is undone with it');
+select is(memory_test.homes(), '{"Bergen until 2024-01-01"}', 'so that no time is left without a home');
+select is(memory_test.undo(:'rome_stored'), 'undone before', 'nor is anything left to undo');
+select memory.store_facts(
+  '[{"subject": "Eve", "predicate": "lives_in", "content": "Oslo", "valid_from": "2021-01-01Z"},
+    {"subject": "Eve", "predicate": "lives_in", "content": "Lund", "valid_from": "2023-01-01Z"}]',
+  as_of => '2026-01-03Z'
+) \g /dev/null
+select memory_test.written() \g /dev/null
+select is(memory_test.homes(), '{Bergen until 2021-01-01,Oslo until 2023-01-01,Lund until 2024-01-01}', 'two late facts of a batch share the time');
+select memory_test.event_of('fact_created', f.id) as oslo_stored from memory.facts as f where f.content = 'Oslo' \gset
+select is(memory_test.undo(:'oslo_stored'), 'undone', 'the first of them is undone alone');
+select is(memory_test.homes(), '{"Bergen until 2023-01-01","Lund until 2024-01-01"}', 'what it ended lasts until the other one begins');
 
 select memory.store_fact('Cy', 'plays', 'chess', as_of => '2026-01-01Z') \g /dev/null
 select memory_test.written() \g /dev/null

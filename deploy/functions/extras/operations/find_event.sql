@@ -84,6 +84,82 @@ comment on function memory.changed_memory(memory.memory_events) is
 'The memory or entity that an event is about; of a link that was created, the one of its ends that '
 'the same write created or changed, or nothing.';
 
+create or replace function memory.images_around(
+  tenant_id text,
+  memory_type text,
+  memory_id uuid,
+  written_at timestamptz,
+  out before jsonb,
+  out after jsonb,
+  out today jsonb
+)
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+  set timezone = 'UTC' -- like the stored images
+  set extra_float_digits = 1
+as $$
+#variable_conflict use_column
+declare
+  v_before_from timestamptz;
+  v_after_from timestamptz;
+begin
+  execute format(
+    'select memory.image_of($1, to_jsonb(m)) from memory.%I as m
+     where m.tenant_id = $2 and m.id = $3',
+    memory.table_of(memory_type)
+  ) into today using memory_type, tenant_id, memory_id;
+  select min(h.known_from), max(h.known_to) into v_before_from, v_after_from
+  from memory.memory_history as h
+  where h.tenant_id = images_around.tenant_id and h.memory_type = images_around.memory_type
+    and h.memory_id = images_around.memory_id and h.recorded_at = written_at;
+  select h.image into before
+  from memory.memory_history as h
+  where h.tenant_id = images_around.tenant_id and h.memory_type = images_around.memory_type
+    and h.memory_id = images_around.memory_id and h.known_from = v_before_from;
+  select h.image into after
+  from memory.memory_history as h
+  where h.tenant_id = images_around.tenant_id and h.memory_type = images_around.memory_type
+    and h.memory_id = images_around.memory_id
+    and (v_after_from is null or h.known_from >= v_after_from)
+  order by h.known_from
+  limit 1;
+  after := coalesce(after, today);
+end;
+$$;
+
+comment on function memory.images_around(text, text, uuid, timestamptz) is
+'The images of a memory or entity before and after a transaction changed it, and today. before: '
+'NULL if it did not change it; after is then the first one. today: NULL once it is deleted.';
+
+create or replace function memory.endings_by_late_facts(event memory.memory_events)
+  returns table (
+    ended_id uuid,
+    late_id uuid
+  )
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select o.id, f.id
+  from memory.events_of_write(event) as u
+  join memory.facts as o on o.tenant_id = u.tenant_id and o.id = u.memory_id
+  cross join lateral memory.images_around(u.tenant_id, 'fact', o.id, u.created_at) as i
+  join memory.events_of_write(event) as c on c.event_type = 'fact_created'
+  join memory.facts as f
+    on f.tenant_id = c.tenant_id and f.id = c.memory_id
+      and f.scope = o.scope and f.predicate_key = o.predicate_key
+      and memory.fact_anchor(f.entity_id, f.subject_key)
+      = memory.fact_anchor(o.entity_id, o.subject_key)
+  where u.event_type = 'fact_updated'
+    and (i.after ->> 'valid_to')::timestamptz = f.valid_from
+    and (i.before ->> 'valid_to')::timestamptz > f.valid_from;
+$$;
+
+comment on function memory.endings_by_late_facts(memory.memory_events) is
+'The superseded facts that a write has ended earlier, each with the fact that came late and begins '
+'there.';
+
 create or replace function memory.principal_event(
   event memory.memory_events,
   in_review boolean default true
@@ -136,7 +212,7 @@ begin
     end if;
   end if;
 
-  -- The event of what superseded it, of its own creation, of a link that came with the change, or
+  -- The event of what superseded or ended it, of its own creation, of a link that came with the change, or
   -- its first one.
   select c.* into v_found
   from (
@@ -148,6 +224,12 @@ begin
     where event.event_type <> 'link_created'
       and l.event_type = 'link_created' and l.payload ->> 'relation' = 'supersedes'
       and l.payload ->> 'target_id' = v_memory.memory_id::text
+    union all
+    select 1, w, w.seq
+    from memory.endings_by_late_facts(event) as l
+    join memory.events_of_write(event) as w
+      on w.memory_id = l.late_id and w.event_type = 'fact_created'
+    where event.event_type = 'fact_updated' and l.ended_id = v_memory.memory_id
     union all
     select 2, w, w.seq
     from memory.events_of_write(event) as w

@@ -4,54 +4,6 @@ begin;
 
 set local role memory_owner;
 
-create or replace function memory.images_around(
-  tenant_id text,
-  memory_type text,
-  memory_id uuid,
-  written_at timestamptz,
-  out before jsonb,
-  out after jsonb,
-  out today jsonb
-)
-  language plpgsql
-  stable
-  set search_path = pg_catalog, memory, public, pg_temp
-  set timezone = 'UTC' -- like the stored images
-  set extra_float_digits = 1
-as $$
-#variable_conflict use_column
-declare
-  v_before_from timestamptz;
-  v_after_from timestamptz;
-begin
-  execute format(
-    'select memory.image_of($1, to_jsonb(m)) from memory.%I as m
-     where m.tenant_id = $2 and m.id = $3',
-    memory.table_of(memory_type)
-  ) into today using memory_type, tenant_id, memory_id;
-  select min(h.known_from), max(h.known_to) into v_before_from, v_after_from
-  from memory.memory_history as h
-  where h.tenant_id = images_around.tenant_id and h.memory_type = images_around.memory_type
-    and h.memory_id = images_around.memory_id and h.recorded_at = written_at;
-  select h.image into before
-  from memory.memory_history as h
-  where h.tenant_id = images_around.tenant_id and h.memory_type = images_around.memory_type
-    and h.memory_id = images_around.memory_id and h.known_from = v_before_from;
-  select h.image into after
-  from memory.memory_history as h
-  where h.tenant_id = images_around.tenant_id and h.memory_type = images_around.memory_type
-    and h.memory_id = images_around.memory_id
-    and (v_after_from is null or h.known_from >= v_after_from)
-  order by h.known_from
-  limit 1;
-  after := coalesce(after, today);
-end;
-$$;
-
-comment on function memory.images_around(text, text, uuid, timestamptz) is
-'The images of a memory or entity before and after a transaction changed it, and today. before: '
-'NULL if it did not change it; after is then the first one. today: NULL once it is deleted.';
-
 create or replace function memory.reversed_image(
   memory_type text,
   before jsonb,
@@ -256,6 +208,12 @@ declare
       and w.payload ->> 'relation' = 'supersedes'
     order by 1
   );
+  v_ended uuid[] := array(
+    select l.ended_id
+    from memory.endings_by_late_facts(event) as l
+    where l.late_id = event.memory_id
+    order by 1
+  );
   v_predecessor uuid;
   v_merge record;
 begin
@@ -314,8 +272,15 @@ begin
 
   if v_predecessors <> '{}' then
     plan.says := plan.says || ' and restore what it superseded';
-    plan.details := jsonb_build_object('predecessors', v_predecessors);
-    foreach v_predecessor in array v_predecessors loop
+  end if;
+  if v_ended <> '{}' then
+    plan.says := plan.says || ' and let what it ended last as long as before';
+  end if;
+  if v_predecessors || v_ended <> '{}' then
+    plan.details := jsonb_build_object(
+      'predecessors', v_predecessors || v_ended, 'ended', v_ended
+    );
+    foreach v_predecessor in array v_predecessors || v_ended loop
       plan := memory.plan_reversal(
         plan, event, event.memory_type, v_predecessor, going || event.memory_id
       );
@@ -328,8 +293,8 @@ $$;
 comment on function memory.plan_creation_undo(
   memory.planned_undo, memory.memory_events, uuid[], timestamptz
 ) is
-'How the creation of a memory is undone: it is forgotten, and what it superseded is restored, '
-'unless something newer was derived from it. An entry that was made of others is split.';
+'How the creation of a memory is undone: it is forgotten, and what it superseded is restored, or '
+'lasts as long as before it came late, unless something newer was derived from it. An entry that was made of others is split.';
 
 create or replace function memory.plan_change_undo(
   plan memory.planned_undo,

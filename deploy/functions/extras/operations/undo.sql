@@ -210,6 +210,16 @@ begin
         tenant_id, plan.memory_type, p.id::uuid, v_event.created_at, as_of
       )
       from jsonb_array_elements_text(coalesce(plan.details -> 'predecessors', '[]')) as p (id);
+      -- Another fact may have come late, too.
+      update memory.facts as f
+      set valid_to = n.starts_at, updated_at = memory.next_state_at(f.updated_at, as_of)
+      from memory.facts as e
+      cross join lateral memory.next_start(
+        e.tenant_id, e.scope, e.subject, e.entity_id, e.predicate, e.valid_from
+      ) as n (starts_at)
+      where e.tenant_id = carry_out_undo.tenant_id and plan.details -> 'ended' ? e.id::text
+        and n.starts_at < e.valid_to
+        and f.tenant_id = e.tenant_id and f.id = e.id;
 
     when 'reverse' then
       delete from memory.rule_applications as a

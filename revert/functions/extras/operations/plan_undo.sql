@@ -15,6 +15,5 @@ drop function memory.plan_creation_undo(memory.planned_undo,memory.memory_events
 drop function memory.plan_reversal(memory.planned_undo,memory.memory_events,text,uuid,uuid[]);
 drop function memory.block_undo(memory.planned_undo,text,text,text);
 drop function memory.reversed_image(text,jsonb,jsonb);
-drop function memory.images_around(text,text,uuid,timestamp with time zone);
 
 commit;

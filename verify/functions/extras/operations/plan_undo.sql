@@ -2,7 +2,6 @@
 
 begin;
 select
-  'memory.images_around(text,text,uuid,timestamp with time zone)'::regprocedure,
   'memory.reversed_image(text,jsonb,jsonb)'::regprocedure,
   'memory.block_undo(memory.planned_undo,text,text,text)'::regprocedure,
   'memory.plan_reversal(memory.planned_undo,memory.memory_events,text,uuid,uuid[])'::regprocedure,
