@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(97);
+select plan(101);
 
 -- Stored values
 
@@ -526,6 +526,10 @@ values
 ('{"metadata": []}', 'PM002 metadata of fact 2 is []'),
 ('{"entity_id": "Ada"}', 'PM002 entity_id of fact 2 is "Ada"'),
 ('{"source_episode_id": 7}', 'PM002 source_episode_id of fact 2 is 7'),
+('{"valid_from": 7}', 'PM002 valid_from of fact 2 is 7'),
+('{"valid_from": "last summer"}', 'PM002 valid_from of fact 2 is "last summer"'),
+('{"valid_to": "2026-02-30"}', 'PM002 valid_to of fact 2 is "2026-02-30"'),
+('{"created_at": "300000-01-01"}', 'PM002 created_at of fact 2 is "300000-01-01"'),
 (
   '{"entity_id": "00000000-0000-0000-0000-0000000000ff"}',
   'PM001 entity 00000000-0000-0000-0000-0000000000ff of fact 2 does not exist'

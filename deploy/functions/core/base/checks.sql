@@ -501,12 +501,12 @@ create or replace function memory.check_elements(
 )
   returns void
   language plpgsql
-  immutable
-  parallel safe
+  stable
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
   v_bad record;
+  v_time record;
 begin
   if jsonb_typeof(elements) is distinct from 'array' then
     raise exception '%s are not a JSON array', name
@@ -524,13 +524,32 @@ begin
       or jsonb_typeof(k.value) <> 'null' and case types ->> k.key
         when 'uuid' then
           (k.value #>> '{}') !~ '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$'
+        when 'time' then jsonb_typeof(k.value) <> 'string'
         else jsonb_typeof(k.value) <> types ->> k.key
       end
     )
   order by a.ordinal, k.key
   limit 1;
   if not found then
-    return;
+    -- PostgreSQL 15 has no other way to learn whether a text is a time.
+    begin
+      for v_time in
+        select a.ordinal, k.key, k.value
+        from jsonb_array_elements(elements) with ordinality as a (element, ordinal)
+        cross join lateral jsonb_each_text(a.element) as k
+        where types ->> k.key = 'time' and k.value is not null
+        order by a.ordinal, k.key
+      loop
+        perform v_time.value::timestamptz;
+      end loop;
+      return;
+    exception
+      when data_exception then
+        raise exception '% of % % is %', v_time.key, name, v_time.ordinal,
+          to_jsonb(left(v_time.value, 100))
+          using errcode = 'PM002',
+            hint = format('Pass %s as a time, such as "2026-03-01T09:30:00Z".', v_time.key);
+    end;
   end if;
   if v_bad.key is null then
     raise exception '% % is not a JSON object', name, v_bad.ordinal
@@ -547,14 +566,19 @@ begin
     using errcode = 'PM002',
       hint = format(
         'Pass %s as %s.', v_bad.key,
-        case v_bad.type when 'uuid' then 'the text of a UUID' else 'a JSON ' || v_bad.type end
+        case v_bad.type
+          when 'uuid' then 'the text of a UUID'
+          when 'time' then 'the text of a time'
+          else 'a JSON ' || v_bad.type
+        end
       );
 end;
 $$;
 
 comment on function memory.check_elements(text, jsonb, jsonb) is
 'Rejects a batch that is not a JSON array of objects, or that has an unknown key or a value of '
-'another type than types says: string, number, array, object or uuid (a string); null is valid. '
+'another type than types says: string, number, array, object, uuid or time (strings); null is '
+'valid. '
 'The message gives the number of the element, from 1. Errors: PM002.';
 
 create or replace function memory.refuse_idempotency_key(

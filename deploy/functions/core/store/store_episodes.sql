@@ -158,7 +158,7 @@ begin
     'episode', episodes,
     '{
       "content": "string", "butler": "string", "session_id": "uuid", "importance": "number",
-      "metadata": "object", "idempotency_key": "string", "created_at": "string",
+      "metadata": "object", "idempotency_key": "string", "created_at": "time",
       "source_class": "string"
     }'
   );

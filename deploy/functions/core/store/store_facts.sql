@@ -543,8 +543,7 @@ begin
       "object_entity_id": "uuid",
       "confidence": "number", "source_butler": "string", "source_episode_id": "uuid",
       "metadata": "object", "embedding": "array", "idempotency_key": "string",
-      "valid_from": "string", "valid_to": "string", "source_class": "string",
-      "created_at": "string"
+      "valid_from": "time", "valid_to": "time", "source_class": "string", "created_at": "time"
     }'
   );
   v_ids := array(select gen_random_uuid() as id from jsonb_array_elements(facts) order by id);

@@ -87,7 +87,7 @@ begin
     '{
       "content": "string", "scope": "string", "tags": "array", "confidence": "number",
       "importance": "number", "metadata": "object", "idempotency_key": "string",
-      "created_at": "string"
+      "created_at": "time"
     }'
   );
   return query
