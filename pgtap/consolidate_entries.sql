@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(102);
+select plan(104);
 
 -- What entries say
 
@@ -470,6 +470,17 @@ rollback to doubted;
 select results_eq(
   $$ select examined from memory.consolidate_entries(as_of => '2026-04-02Z') $$, $$ values (0) $$, 'a run by hand is never refused'
 );
+savepoint imported;
+select memory.import_entries(
+  (select jsonb_agg(jsonb_build_object('content', 'Imported ' || n, 'created_at', '2025-06-01T00:00:00Z')) from generate_series(1, 100) as n),
+  as_of => '2026-04-02 00:10:00Z'
+) \g /dev/null
+select results_eq(
+  $$ select examined from memory.maybe_consolidate_entries('2026-04-02 00:20:00Z') $$, $$ values (100) $$,
+  '100 imported entries are due, however old they say they are'
+);
+select is_empty($$ select * from memory.maybe_consolidate_entries('2026-04-02 00:30:00Z') $$, 'once, though they have no vectors');
+rollback to imported;
 
 -- In parts
 

@@ -911,9 +911,13 @@ begin
     select count(*) = 100
     from (
       select
+      -- Imported ones may say that they are older than the last run.
       from memory.entries as e
-      where e.tenant_id = due_entry_consolidation.tenant_id
-        and e.created_at > coalesce(v_finished_at, '-infinity') and e.lifecycle_state = 'active'
+      left join memory.entry_comparisons as c on c.tenant_id = e.tenant_id and c.entry_id = e.id
+      where e.tenant_id = due_entry_consolidation.tenant_id and c.entry_id is null
+        and e.lifecycle_state = 'active' and e.policy = 'meridian'
+        and (e.expires_at is null or e.expires_at > due_entry_consolidation.as_of)
+        and memory.policy_of(e.tenant_id, e.scope) = 'meridian'
       limit 100
     ) as n
   ) or exists (
