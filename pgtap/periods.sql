@@ -836,7 +836,7 @@ from (values
 order by r.position;
 select is(
   (memory.read_question(
-    r.query, memory.read_query(r.query, 'any', memory.current_settings()), memory.current_settings(), '2023-11-15Z'
+    r.query, memory.read_query(r.query, 'any', memory.current_settings()), null, memory.current_settings(), '2023-11-15Z'
   )).core,
   r.core, 'what is left names to what it happened: ' || r.query
 )

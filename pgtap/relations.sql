@@ -1,7 +1,7 @@
 -- Whom a query means by what they are to somebody.
 begin;
 \ir fixtures.sql
-select plan(45);
+select plan(58);
 
 select memory.store_fact(f.subject, f.predicate, f.content, scope => f.scope, as_of => '2026-11-01Z')
 from (values
@@ -118,6 +118,57 @@ select is(
 );
 select memory.configure('{"boost_named": 0}') \g /dev/null
 select is(memory.expand_query('my wife'), 'my wife', 'without boost_named, nobody is looked for');
+
+-- Who asks
+
+create function memory_test.first_facts(query text, max_results integer default 1)
+  returns text[]
+  language sql
+  stable
+  return array(
+    select m.subject || ': ' || m.content
+    from memory.rank_memories(query, max_results => max_results, as_of => '2026-11-02Z') as m
+  );
+select memory_test.as_tenant('named') \g /dev/null
+select memory.store_fact(f.subject, f.predicate, f.content, as_of => '2026-11-01Z')
+from (values
+  ('user', 'name', 'Ada King'), ('Ada', 'lives_in', 'Porto'), ('Ada', 'wife', 'Mirjam'), ('Mirjam', 'lives_in', 'Lyon'),
+  ('Bo', 'lives_in', 'Live Oak'), ('Bo', 'wife', 'Cleo'), ('Cleo', 'lives_in', 'Bonn')
+) as f (subject, predicate, content) \g /dev/null
+select is(memory_test.first_facts('Where do I live?'), '{"Ada: Porto"}', 'facts about the name of the user are about the user');
+select is(memory.expand_query('Where does my wife live?'), 'Where does my wife live? (Mirjam)', 'so is what people are to that name');
+select is(memory_test.first_facts('Where does my wife live?'), '{"Mirjam: Lyon"}', 'and what is known of them');
+
+select memory_test.as_tenant('unnamed') \g /dev/null
+select memory.store_fact(f.subject, f.predicate, f.content, as_of => '2026-11-01Z')
+from (values
+  ('Ada', 'lives_in', 'Porto'), ('Ada', 'likes', 'fado'), ('Bo', 'lives_in', 'Live Oak'), ('Cleo', 'lives_in', 'Bonn')
+) as f (subject, predicate, content) \g /dev/null
+select is(memory_test.first_facts('Where do I live?'), '{"Bo: Live Oak"}', 'of a few facts about several people, none is known to be the user');
+select memory.store_fact('Ada', 'wife', 'Mirjam', as_of => '2026-11-01Z') \g /dev/null
+select is(memory_test.first_facts('Where do I live?'), '{"Ada: Porto"}', 'whom most facts are about is taken for the user');
+select memory.store_fact('user', 'likes', 'tea', as_of => '2026-11-01Z') \g /dev/null
+select is(memory_test.first_facts('Where do I live?'), '{"Bo: Live Oak"}', 'unless some are about the user');
+
+-- Who is a subject by what they are
+
+select memory_test.as_tenant('relatives') \g /dev/null
+select memory.store_fact(f.subject, f.predicate, f.content, as_of => '2026-11-01Z')
+from (values
+  ('user''s mother', 'name', 'Ruth, in Chur'), ('Ruth', 'eats', 'no nuts'), ('my brother', 'eats', 'a lot'), ('dog', 'name', 'Rex'),
+  ('Rex', 'eats', 'bones'), ('Lina''s teacher', 'is', 'Frau Graf'), ('Frau Graf', 'eats', 'soup'), ('sister', 'says', 'Rex is a good dog')
+) as f (subject, predicate, content) \g /dev/null
+select is(memory.expand_query(r.query), r.query || coalesce(' (' || r.names || ')', ''), r.what)
+from (values
+  (1, 'What may my mom not eat?', 'Ruth', 'the mother of the user may be a subject of her own'),
+  (2, 'What does my dog eat?', 'Rex', 'a dog may be one without more words'),
+  (3, 'Does Lina''s teacher eat?', 'Frau Graf', 'so may somebody else''s teacher'),
+  (4, 'Was isst mein Bruder?', 'brother', 'the word of the subject is added where it differs'),
+  (5, 'What does my sister say?', null, 'what somebody says names nobody')
+) as r (position, query, names, what)
+order by r.position;
+select is(memory_test.first_facts('What may my mom not eat?'), '{"Ruth: no nuts"}', 'what is known of them comes first');
+select is(memory_test.first_facts('What is the name of my mother?'), '{"user''s mother: Ruth, in Chur"}', 'unless that is what is asked for');
 
 select * from finish();
 rollback;

@@ -462,6 +462,7 @@ create type memory.question as (
   of_present boolean,
   of_events boolean,
   of_self boolean,
+  selves text[],
   of_own boolean,
   of_state boolean,
   of_whom boolean,
@@ -485,6 +486,8 @@ comment on column memory.question.of_events is
 'Whether it asks what there is at these times (memory.asks_events).';
 comment on column memory.question.of_self is
 'Whether the user asks about himself or herself (memory.asks_of_self), and not what happened.';
+comment on column memory.question.selves is
+'If so, under which subjects the facts about him or her are (memory.subjects_of_user), as names.';
 comment on column memory.question.of_own is
 'Whether the user asks for what is his or her own, and not how something is done.';
 comment on column memory.question.of_state is

@@ -498,7 +498,7 @@ create or replace function memory.asks_for(
 as $$
   select
     (question).of_state
-    and (not (question).of_own or memory.normalize_name(subject) = ' user ')
+    and (not (question).of_own or memory.normalize_name(subject) = any ((question).selves))
     and p.lexemes <> '{}' and p.lexemes <@ (question).lexemes
     and (question).core <@ (
       p.lexemes || tsvector_to_array(memory.query_vector(text_search_config, subject))
@@ -521,8 +521,8 @@ $$;
 comment on function memory.asks_for(memory.question, text, text, text) is
 'Whether a question asks for just what a fact of this subject holds under this predicate: it '
 'contains the predicate, no other words but those of the subject and such as use or name, and is '
-'not about what happened. Who asks for something of his or her own asks for facts about "user" '
-'only. NULL if words do not count.';
+'not about what happened. Who asks for something of his or her own asks for facts about the user '
+'only (memory.subjects_of_user). NULL if words do not count.';
 grant execute on function memory.asks_for to memory_owner;
 
 -- begin atomic instead of SET search_path, so that the planner inlines the function.
@@ -615,9 +615,11 @@ begin atomic
         end
         as is_asked_for,
         (question).of_self
-        and memory.normalize_name(
-          case s.memory_type when 'episode' then s.metadata ->> 'speaker' else s.subject end
-        ) = ' user '
+        and array[
+          memory.normalize_name(
+            case s.memory_type when 'episode' then s.metadata ->> 'speaker' else s.subject end
+          )
+        ] <@ (question).selves
         as is_self
       from memory.searchable_memories as s
       where s.tenant_id = (settings).tenant_id and s.memory_type = c.memory_type and s.id = c.id
@@ -805,7 +807,9 @@ begin
     return;
   end if;
   v_corpus := memory.corpus_sizes(memory_types);
-  v_question := memory.read_question(list_candidates.query, v_words, settings, as_of);
+  v_question := memory.read_question(
+    list_candidates.query, v_words, list_candidates.scope, settings, as_of
+  );
   select sum(c.documents)::bigint into v_documents
   from unnest(v_corpus) as c;
   -- A variable, because judge_candidates is inlined and evaluates its argument at each use.

@@ -114,6 +114,9 @@ declare
   end;
   v_of_self boolean := not v_listed and memory.asks_of_self(query)
     and not memory.asks_happened(query);
+  v_selves text[] := case
+    when v_of_self then memory.subjects_of_user(find_memories.scope, settings)
+  end;
   -- So that what ranks behind another answer leaves room for it.
   v_spare integer := case when v_of_self or v_relations.people is not null then 5 else 0 end;
   v_rest tsquery := (memory.read_query(v_relations.rest, 'any', settings)).condition;
@@ -299,8 +302,8 @@ begin
   others as (
     select o.id, max(s.score) as score
     from standing as o
-    join standing as s on s.subject_key = 'user' and s.predicate_key = o.predicate_key
-    where v_of_self and o.subject_key <> 'user'
+    join standing as s on s.subject_key = any (v_selves) and s.predicate_key = o.predicate_key
+    where o.subject_key <> all (v_selves)
       -- Unless they are named, or what they have fits clearly better.
       and o.named_boost = 0
       and strpos(

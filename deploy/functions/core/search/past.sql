@@ -94,7 +94,9 @@ declare
     from unnest(v_words.lexemes) with ordinality as l (lexeme, position)
     order by l.position
   );
-  v_question memory.question := memory.read_question(v_query, v_words, settings, as_of);
+  v_question memory.question := memory.read_question(
+    v_query, v_words, find_memories_at.scope, settings, as_of
+  );
   v_scale memory.embedding_versions;
 begin
   select v.* into v_scale

@@ -120,7 +120,7 @@ begin
     end if;
     if cardinality(v_ids) > 0 then
       v_corpus := memory.corpus_sizes(memory_types);
-      v_question := memory.read_question(v_query, v_words, settings, as_of);
+      v_question := memory.read_question(v_query, v_words, scope, settings, as_of);
       v_weighed := memory.weigh_among(
         v_types, v_ids, v_words, v_embedding, v_depth, v_corpus, settings, as_of
       );

@@ -214,6 +214,95 @@ comment on function memory.synonyms_of(text, text) is
 'tell who somebody is, as all do but those of known properties.';
 grant execute on function memory.synonyms_of to memory_search;
 
+create or replace function memory.naming_predicates()
+  returns text[]
+  language sql
+  immutable
+  parallel safe
+  return '{name,full name,first name,given name,nickname,alias,called,is called,goes by,is,'
+  'identity,nom,nombre,naam}'::text[];
+
+comment on function memory.naming_predicates() is
+'The predicates of facts whose content may begin with what somebody is called.';
+grant execute on function memory.naming_predicates to memory_search;
+
+create or replace function memory.subjects_of_user(
+  scope text,
+  settings memory.settings
+)
+  returns text[]
+  language plpgsql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning costs more than it saves
+as $$
+declare
+  v_subjects text[] := '{user,the user,i,me,myself,self}';
+  v_names text[];
+begin
+  -- Some facts are about the user, others are about what they say that the user is called.
+  select array_agg(distinct k.subject_key order by k.subject_key) into v_names
+  from memory.facts as f
+  cross join lateral (
+    select memory.key_words(left(f.content, 200)) as words
+    offset 0 -- computes them only once
+  ) as c
+  cross join generate_series(1, 3) as l (length)
+  cross join lateral (
+    select array_to_string(c.words[1:l.length], ' ') as subject_key
+    where l.length <= cardinality(c.words)
+  ) as k
+  where f.tenant_id = settings.tenant_id and f.subject_key = any (v_subjects)
+    and f.predicate_key = any (memory.naming_predicates())
+    and f.validity = 'active' and f.planned_for is null
+    and memory.is_in_scope('fact', f.scope, subjects_of_user.scope)
+    and exists (
+      select
+      from memory.facts as o
+      where o.tenant_id = settings.tenant_id and o.subject_key = k.subject_key
+        and o.validity = 'active'
+        and memory.is_in_scope('fact', o.scope, subjects_of_user.scope)
+    );
+
+  -- Or all are about somebody, who is likely to ask: whom most of them are about.
+  if v_names is null and not exists (
+    select
+    from memory.facts as f
+    where f.tenant_id = settings.tenant_id and f.subject_key = any (v_subjects)
+      and f.validity = 'active' and memory.is_in_scope('fact', f.scope, subjects_of_user.scope)
+  ) then
+    select array[s.subject_key] into v_names
+    from (
+      select
+        f.subject_key,
+        count(*) as facts,
+        sum(count(*)) over () as all_facts,
+        lead(count(*), 1, 0::bigint) over (order by count(*) desc, f.subject_key) as next_facts
+      from (
+        select f.subject_key
+        from memory.facts as f
+        where f.tenant_id = settings.tenant_id and f.validity = 'active'
+          and memory.is_in_scope('fact', f.scope, subjects_of_user.scope)
+        limit 1001
+      ) as f
+      group by f.subject_key
+      order by facts desc, f.subject_key
+      limit 1
+    ) as s
+    where s.all_facts <= 1000 and s.facts >= 3
+      and s.facts >= 0.4 * s.all_facts and s.facts >= 2 * s.next_facts;
+  end if;
+  return v_subjects || v_names;
+end;
+$$;
+
+comment on function memory.subjects_of_user(text, memory.settings) is
+'Under which subjects (memory.spelling_key) the facts about the user are, in a visible scope: '
+'user, I and the like, and the names that facts about them tell. Where nothing is known about any '
+'of these: the subject of at least three facts, of 0.4 of them all, and of twice as many as the '
+'next one has, if there are at most 1,000 facts.';
+grant execute on function memory.subjects_of_user to memory_search;
+
 grant create on schema memory to memory_search;
 set local role memory_search;
 
@@ -266,10 +355,12 @@ declare
     'again,please,today,still,then,when,where,before,if,ist,sind,war,und,oder,von,am,im,für,mit,'
     'noch,jetzt,bitte,est,et,ou,au,es,y,o,en,van}'::text[];
   -- What asks who somebody is.
-  v_asking text[] := '{who,what,is,are,was,were,do,does,did,you,i,me,the,a,s,name,named,called,'
-    'tell,know,remember,remind,wer,wie,ist,sind,heißt,heisst,qui,est,comment,appelle,nom,quién,'
+  v_asking text[] := '{who,what,is,are,was,were,do,does,did,you,i,me,the,a,s,name,named,call,'
+    'called,tell,know,remember,remind,wer,wie,ist,sind,heißt,heisst,qui,est,comment,appelle,nom,quién,'
     'quien,es,cómo,como,llama,nombre,hoe,heet,naam}'::text[];
   v_names text;
+  v_selves text[];
+  v_naming text[] := memory.naming_predicates();
   v_relations memory.relations := row(query, null::memory.mentioned[], null::text);
 begin
   if settings.boost_named = 0 or settings.ranking = 'specified'
@@ -278,6 +369,7 @@ begin
     return v_relations;
   end if;
 
+  v_selves := memory.subjects_of_user(scope, settings);
   with words as (
     select w.word, w.position
     from unnest(v_words) with ordinality as w (word, position)
@@ -346,7 +438,10 @@ begin
       f.predicate_key, f.content, f.object_entity_id
     from mentions as m
     join memory.facts as f
-      on f.tenant_id = settings.tenant_id and f.subject_key = m.subject_key
+      on f.tenant_id = settings.tenant_id
+        and f.subject_key = any (
+          case when m.subject_key = 'user' then v_selves else array[m.subject_key] end
+        )
         and f.predicate_key = any (m.predicate_keys) and f.validity = 'active'
         and f.planned_for is null
     where memory.is_in_scope('fact', f.scope, read_relations.scope)
@@ -356,11 +451,42 @@ begin
         or not exists (
           select
           from memory.facts as e
-          where e.tenant_id = settings.tenant_id and e.subject_key = m.subject_key
+          where e.tenant_id = settings.tenant_id and e.subject_key = f.subject_key
             and e.predicate_key = m.relation and e.validity = 'active'
         )
       )
-    order by m.position, f.predicate_key, f.id
+    union all
+    -- Or they are a subject themselves: mother, my mother, Ada's mother.
+    select
+      c.position, c.begins, c.ends, c.language, true, c.id, c.subject_key, c.word, c.content,
+      c.object_entity_id
+    from (
+      select distinct on (m.position, m.relation, f.subject_key)
+        m.position, m.begins, m.ends, m.language, k.word, f.id, f.subject_key,
+        case when n.says_who then f.content else '' end as content,
+        case when n.says_who then f.object_entity_id end as object_entity_id
+      from mentions as m
+      cross join unnest(m.predicate_keys) as k (word)
+      cross join lateral (
+        select array_agg(o.owner || '''s ' || k.word) as subject_keys
+        from unnest(
+          case when m.subject_key = 'user' then v_selves else array[m.subject_key] end
+        ) as o (owner)
+      ) as s
+      join memory.facts as f
+        on f.tenant_id = settings.tenant_id and f.validity = 'active' and f.planned_for is null
+          and f.subject_key = any (
+            s.subject_keys
+            || case when m.subject_key = 'user' then array[k.word, 'my ' || k.word] end
+          )
+      cross join lateral (
+        select f.predicate_key = any (v_naming) as says_who
+      ) as n
+      where m.of_person and memory.is_in_scope('fact', f.scope, read_relations.scope)
+      order by
+        m.position, m.relation, f.subject_key, n.says_who desc, f.predicate_key, f.id
+    ) as c
+    order by position, predicate_key, id
     limit 10
   ),
   -- Whom such a fact names: another subject among its first words.
@@ -394,7 +520,7 @@ begin
         select rtrim(array_to_string(c.spelled[p.position:p.position + l.length - 1], ' '), ',;:')
         where p.position + l.length - 1 <= cardinality(c.spelled)
       ) as k (subject_key)
-      where k.subject_key not in ('user', r.subject_key)
+      where k.subject_key <> all (v_selves || r.subject_key)
     ) as g
     cross join lateral (
       select f.subject

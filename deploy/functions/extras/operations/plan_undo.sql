@@ -294,7 +294,8 @@ comment on function memory.plan_creation_undo(
   memory.planned_undo, memory.memory_events, uuid[], timestamptz
 ) is
 'How the creation of a memory is undone: it is forgotten, and what it superseded is restored, or '
-'lasts as long as before it came late, unless something newer was derived from it. An entry that was made of others is split.';
+'lasts as long as before it came late, unless something newer was derived from it. An entry that '
+'was made of others is split.';
 
 create or replace function memory.plan_change_undo(
   plan memory.planned_undo,

@@ -3,7 +3,6 @@
 begin;
 
 drop function memory.read_former(text,memory.settings,timestamp with time zone);
-drop function memory.read_question(text,memory.keyword_query,memory.settings,timestamp with time zone);
 drop function memory.read_period(text,text,timestamp with time zone);
 drop function memory.place_times(text,text,text[],text[],daterange[],date,boolean);
 drop function memory.join_times(text,text,text);

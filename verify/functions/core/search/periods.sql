@@ -10,6 +10,5 @@ select
   'memory.join_times(text,text,text)'::regprocedure,
   'memory.place_times(text,text,text[],text[],daterange[],date,boolean)'::regprocedure,
   'memory.read_period(text,text,timestamp with time zone)'::regprocedure,
-  'memory.read_question(text,memory.keyword_query,memory.settings,timestamp with time zone)'::regprocedure,
   'memory.read_former(text,memory.settings,timestamp with time zone)'::regprocedure;
 rollback;

@@ -1,0 +1,7 @@
+-- Revert pymem:functions/core/search/questions from pg
+
+begin;
+
+drop function memory.read_question(text,memory.keyword_query,text,memory.settings,timestamp with time zone);
+
+commit;

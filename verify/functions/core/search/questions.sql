@@ -1,0 +1,6 @@
+-- Verify pymem:functions/core/search/questions on pg
+
+begin;
+select
+  'memory.read_question(text,memory.keyword_query,text,memory.settings,timestamp with time zone)'::regprocedure;
+rollback;
