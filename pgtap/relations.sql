@@ -1,7 +1,7 @@
 -- Whom a query means by what they are to somebody.
 begin;
 \ir fixtures.sql
-select plan(58);
+select plan(59);
 
 select memory.store_fact(f.subject, f.predicate, f.content, scope => f.scope, as_of => '2026-11-01Z')
 from (values
@@ -149,6 +149,17 @@ select memory.store_fact('Ada', 'wife', 'Mirjam', as_of => '2026-11-01Z') \g /de
 select is(memory_test.first_facts('Where do I live?'), '{"Ada: Porto"}', 'whom most facts are about is taken for the user');
 select memory.store_fact('user', 'likes', 'tea', as_of => '2026-11-01Z') \g /dev/null
 select is(memory_test.first_facts('Where do I live?'), '{"Bo: Live Oak"}', 'unless some are about the user');
+
+select memory_test.as_tenant('introduced') \g /dev/null
+select memory.store_fact(f.subject, f.predicate, f.content, as_of => '2026-11-01Z')
+from (values
+  ('user', 'partner', 'Bo, who repairs boats'), ('Bo', 'birthday', 'in May'), ('user', 'boat', 'painted by Bo'), ('Bo''s boat', 'color', 'red')
+) as f (subject, predicate, content) \g /dev/null
+select results_eq(
+  $$ select m.subject, m.content from memory.rank_memories('Where does Bo work?', as_of => '2026-11-02Z') as m where m.named_boost > 0 order by 1 $$,
+  $$ values ('Bo', 'in May'), ('user', 'Bo, who repairs boats') $$,
+  'a fact that begins with the name of whom others are about is about them, too'
+);
 
 -- Who is a subject by what they are
 

@@ -542,7 +542,7 @@ begin atomic
   select
     d.memory_type, d.type_position, d.id, d.created_at, d.similarity, d.semantic_rank,
     d.keyword_score, d.keyword_rank, d.rrf_score, d.meaning, d.words, d.by_neighbors,
-    d.by_session, d.by_name, d.by_time, r.relevance,
+    d.by_session, p.by_name, d.by_time, r.relevance,
     case
       when judge_candidates.min_relevance is not null
       then case when r.relevance < judge_candidates.min_relevance then 'below relevance' end
@@ -578,6 +578,8 @@ begin atomic
           )
         )
       ) over () as best_evidence,
+      m.beginning,
+      array_agg(n.named) filter (where c.memory_type = 'fact') over () as named_subjects,
       bool_or(n.is_named) over () as names_somebody,
       bool_or(n.is_all) over () as names_only
     from unnest(candidates) as c
@@ -620,7 +622,11 @@ begin atomic
             case s.memory_type when 'episode' then s.metadata ->> 'speaker' else s.subject end
           )
         ] <@ (question).selves
-        as is_self
+        as is_self,
+        case
+          when c.memory_type = 'fact' and c.keyword_score is not null
+          then left(s.content, 100)
+        end as beginning
       from memory.searchable_memories as s
       where s.tenant_id = (settings).tenant_id and s.memory_type = c.memory_type and s.id = c.id
         -- A fact whose subject is named contains words of the query; its entity may have other
@@ -635,33 +641,38 @@ begin atomic
     cross join lateral (
       select
         i.name is not null as is_named,
+        i.named,
         case when i.name is not null then (settings).boost_named else 0 end as by_name,
-        memory.normalize_name(i.name) = (question).names
+        i.named = (question).names
         or (question).of_whom
         and (question).core <@ tsvector_to_array(
           memory.query_vector((settings).text_search_config, i.name)
         )
         as is_all
       from (
-        select (
-          select n.name
-          from (
-            values (m.speaker), (m.subject)
-            union all
-            select e.canonical_name
-            from memory.entities as e
-            where e.tenant_id = (settings).tenant_id and e.id = m.entity_id
-            union all
-            select unnest(e.aliases)
-            from memory.entities as e
-            where e.tenant_id = (settings).tenant_id and e.id = m.entity_id
-          ) as n (name)
-          where strpos((question).names, nullif(memory.normalize_name(n.name), '  ')) > 0
-          order by length(n.name) desc, n.name collate "C"
-          limit 1
-        ) as name
-        from (values (1)) as one (row)
-        offset 0 -- looks for names only once
+        select o.name, memory.normalize_name(o.name) as named
+        from (
+          select (
+            select n.name
+            from (
+              values (m.speaker), (m.subject)
+              union all
+              select e.canonical_name
+              from memory.entities as e
+              where e.tenant_id = (settings).tenant_id and e.id = m.entity_id
+              union all
+              select unnest(e.aliases)
+              from memory.entities as e
+              where e.tenant_id = (settings).tenant_id and e.id = m.entity_id
+            ) as n (name)
+            where strpos((question).names, nullif(memory.normalize_name(n.name), '  ')) > 0
+            order by length(n.name) desc, n.name collate "C"
+            limit 1
+          ) as name
+          from (values (1)) as one (row)
+          offset 0 -- looks for names only once
+        ) as o
+        offset 0
       ) as i
     ) as n
     cross join lateral (
@@ -718,8 +729,24 @@ begin atomic
   ) as w
   cross join lateral (
     select
+      case
+        -- "[user] [partner]: Ada, who repairs boats" is about Ada, too.
+        when d.by_name < (settings).boost_named and d.named_subjects is not null and exists (
+          select
+          from unnest(d.named_subjects) as s (named)
+          cross join lateral memory.normalize_name(d.beginning) as b (words)
+          where starts_with(b.words, s.named)
+        )
+        then (settings).boost_named
+        else d.by_name
+      end as by_name
+    from (values (1)) as one (row)
+    offset 0 -- looks for the subject only once
+  ) as p
+  cross join lateral (
+    select
       1 - (1 - w.evidence)
-        * (1 - d.by_neighbors) * (1 - d.by_session) * (1 - d.by_name) * (1 - d.by_time)
+        * (1 - d.by_neighbors) * (1 - d.by_session) * (1 - p.by_name) * (1 - d.by_time)
       as relevance
   ) as r
   cross join lateral (
@@ -737,17 +764,16 @@ comment on function memory.judge_candidates(
 ) is
 'Adds boosts to weighed candidates, each combined with the relevance as a noisy-or: for an '
 'episode, the adjacent turns and its session; for any memory, a person or a time that the query '
-'mentions, or that it is about the user who asks about himself or herself; for a fact, that it '
-'reports news, if the query asks about the present. The less relevant a fact or rule is, the '
-'smaller its boosts of time and user. The words of a fact that the query asks for '
-'(memory.asks_for) count in full, and as those of an episode; so do those of an episode that holds '
-'all that a question names which asks what happened. An episode''s words count as those of a fact '
-'if the query has no word but a name. '
-'outcome: "no match" for all if even the best of so many '
-'documents has less evidence by meaning, words and name (and time, if the query asks for what '
-'there is at a time) than memory.required_evidence says, for a question in general if it mentions '
-'nobody; "below relevance" if the relevance is less than memory.required_relevance. A '
-'min_relevance replaces both.';
+'mentions, for a fact also one that its content begins with, or that it is about the user who '
+'asks about himself or herself; for a fact, that it reports news, if the query asks about the '
+'present. The less relevant a fact or rule is, the smaller its boosts of time and user. The words '
+'of a fact that the query asks for (memory.asks_for) count in full, and as those of an episode; '
+'so do those of an episode that holds all that a question names which asks what happened. An '
+'episode''s words count as those of a fact if the query has no word but a name. outcome: "no '
+'match" for all if even the best of so many documents has less evidence by meaning, words and '
+'name (and time, if the query asks for what there is at a time) than memory.required_evidence '
+'says, for a question in general if it mentions nobody; "below relevance" if the relevance is '
+'less than memory.required_relevance. A min_relevance replaces both.';
 grant execute on function memory.judge_candidates to memory_owner;
 
 create or replace function memory.list_candidates(
