@@ -1,7 +1,7 @@
 -- Whom a query means by what they are to somebody.
 begin;
 \ir fixtures.sql
-select plan(59);
+select plan(62);
 
 select memory.store_fact(f.subject, f.predicate, f.content, scope => f.scope, as_of => '2026-11-01Z')
 from (values
@@ -46,7 +46,10 @@ from (values
   (11, 'Annas Mama und sein Papa', null, 'nor is the mother of Anna, or his father'),
   (12, 'Wo wohnt Mama?', 'mother Ruth', 'but whose they are goes without saying'),
   (13, 'my mother-in-law and my mother tongue', null, 'a mother-in-law is no mother, and a mother tongue nobody'),
-  (14, 'mom, my mother and my mom', 'Ruth', 'who is mentioned several times is named once')
+  (14, 'mom, my mother and my mom', 'Ruth', 'who is mentioned several times is named once'),
+  (15, 'Spouse', 'wife Mirjam', 'nothing but such a word is read as the user''s'),
+  (16, 'supervisor phone', null, 'unless other words follow'),
+  (17, 'Chef', null, 'or it means something else in English')
 ) as r (position, query, names, what)
 order by r.position;
 select is(

@@ -350,6 +350,8 @@ declare
   v_states text[] := '{old,new,former,previous,current,present,own,alte,alter,altes,alten,neue,'
     'neuer,neues,neuen,frühere,früherer,jetzige,jetziger,ancien,ancienne,nouveau,nouvelle,actuel,'
     'actuelle,antiguo,antigua,nuevo,nueva,actual,oude,nieuwe,huidige}'::text[];
+  -- Alone, these words are English, and mean something else.
+  v_english text[] := '{chat,chef,man,patron}'::text[];
   -- What may follow a property.
   v_joining text[] := '{in,of,is,are,was,were,and,or,the,a,to,for,from,with,at,on,by,about,s,now,'
     'again,please,today,still,then,when,where,before,if,ist,sind,war,und,oder,von,am,im,für,mit,'
@@ -364,7 +366,10 @@ declare
   v_relations memory.relations := row(query, null::memory.mentioned[], null::text);
 begin
   if settings.boost_named = 0 or settings.ranking = 'specified'
-    or (v_possessives ?| v_words or v_own ?| v_words or 's' = any (v_words)) is not true
+    or (
+      v_possessives ?| v_words or v_own ?| v_words or 's' = any (v_words)
+      or cardinality(v_words) <= 3
+    ) is not true
   then
     return v_relations;
   end if;
@@ -399,6 +404,10 @@ begin
           and v_words[w.position - 2] = any ('{what,where,who,when,how}'::text[])
         )
       union all
+      -- Nothing but what somebody or something is to the user: spouse, phone number.
+      select 0, 0, 'user', null
+      where cardinality(v_words) <= 3 and v_words[1] <> all (v_english)
+      union all
       select
         w.position, w.position - l.length,
         array_to_string(v_words[w.position - l.length:w.position - 1], ' '), 'en'
@@ -412,6 +421,7 @@ begin
       0, case when v_words[o.position + 1] = any (v_states) then 1 else 0 end
     ) as a (skipped)
     where o.position + a.skipped + n.length <= cardinality(v_words)
+      and (o.position > 0 or o.begins > 0 or a.skipped + n.length = cardinality(v_words))
     order by o.position, o.subject_key, n.length, a.skipped
     limit 60
   ),
