@@ -1,7 +1,7 @@
 -- Whom a query means by what they are to somebody.
 begin;
 \ir fixtures.sql
-select plan(62);
+select plan(66);
 
 select memory.store_fact(f.subject, f.predicate, f.content, scope => f.scope, as_of => '2026-11-01Z')
 from (values
@@ -141,6 +141,16 @@ from (values
 select is(memory_test.first_facts('Where do I live?'), '{"Ada: Porto"}', 'facts about the name of the user are about the user');
 select is(memory.expand_query('Where does my wife live?'), 'Where does my wife live? (Mirjam)', 'so is what people are to that name');
 select is(memory_test.first_facts('Where does my wife live?'), '{"Mirjam: Lyon"}', 'and what is known of them');
+select memory.store_fact('user', f.predicate, f.content, as_of => '2026-11-01Z')
+from (values ('role', 'nurse'), ('address', 'Rua das Flores 12')) as f (predicate, content) \g /dev/null
+select is(memory.expand_query(r.query), r.query || coalesce(' (' || r.added || ')', ''), r.what)
+from (values
+  (1, 'Where do I work?', 'role', 'where somebody works may be called a role'),
+  (2, 'Wo wohne ich?', null, 'the verb follows who asks'),
+  (3, 'Weißt du, wo ich wohne?', 'address, lives in', 'also in other languages'),
+  (4, 'Where does Bo work?', null, 'others are not the user')
+) as r (position, query, added, what)
+order by r.position;
 
 select memory_test.as_tenant('unnamed') \g /dev/null
 select memory.store_fact(f.subject, f.predicate, f.content, as_of => '2026-11-01Z')

@@ -148,16 +148,17 @@ as $$
     ('name,full name', 'name', 'nom', 'nombre', 'naam'),
     (
       'job,work,occupation,profession,career,job title,role,works as,works at',
-      'beruf,job,arbeitet als,arbeitet bei', 'métier,profession,emploi',
-      'profesión,oficio,empleo', 'beroep,baan'
+      'beruf,job,arbeite,arbeitet als,arbeitet bei', 'métier,profession,emploi,travaille',
+      'profesión,oficio,empleo,trabajo', 'beroep,baan,werk'
     ),
     (
       'employer,company,works at,works for', 'arbeitgeber,firma,arbeitet bei',
       'employeur,entreprise', 'empleador,empresa', 'werkgever,bedrijf'
     ),
     (
-      'address,home address,residence,lives in,lives at', 'adresse,anschrift,wohnort,wohnt in',
-      'adresse,domicile', 'dirección,domicilio,vive en', 'adres,woonplaats,woont in'
+      'address,home address,residence,live,lives in,lives at',
+      'adresse,anschrift,wohnort,wohne,wohnt in', 'adresse,domicile,habite',
+      'dirección,domicilio,vivo,vive en', 'adres,woonplaats,woon,woont in'
     ),
     (
       'phone,phone number,telephone,telephone number,mobile,mobile number,cell phone,cell',
@@ -327,6 +328,9 @@ declare
     "nos": "fr", "mi": "es", "mis": "es", "nuestro": "es", "nuestra": "es", "nuestros": "es",
     "nuestras": "es", "mijn": "nl", "onze": "nl"
   }'::jsonb;
+  -- Of these, only what follows is a property.
+  v_pronouns jsonb := '{"i": "en", "ich": "de", "je": "fr", "j": "fr", "yo": "es", "ik": "nl"}'::jsonb;
+  v_verbs text[] := '{work,live,arbeite,wohne,travaille,habite,trabajo,vivo,werk,woon}'::text[];
   -- The user's, which goes without saying where none but such a word comes before it.
   v_own jsonb := '{
     "mom": "en", "mum": "en", "mommy": "en", "mummy": "en", "dad": "en", "daddy": "en",
@@ -367,7 +371,7 @@ declare
 begin
   if settings.boost_named = 0 or settings.ranking = 'specified'
     or (
-      v_possessives ?| v_words or v_own ?| v_words or 's' = any (v_words)
+      v_possessives ?| v_words or v_own ?| v_words or 's' = any (v_words) or v_verbs && v_words
       or cardinality(v_words) <= 3
     ) is not true
   then
@@ -403,6 +407,11 @@ begin
           or v_words[w.position - 1] = 's'
           and v_words[w.position - 2] = any ('{what,where,who,when,how}'::text[])
         )
+      union all
+      -- Where do I work?
+      select w.position, w.position, 'user', v_pronouns ->> w.word
+      from words as w
+      where v_pronouns ? w.word and v_words[w.position + 1] = any (v_verbs)
       union all
       -- Nothing but what somebody or something is to the user: spouse, phone number.
       select 0, 0, 'user', null
