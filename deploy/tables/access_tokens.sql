@@ -36,5 +36,7 @@ comment on column memory.access_tokens.actor is 'The actor recorded on audit eve
 comment on column memory.access_tokens.last_used_on is
 'The last day (UTC) on which it was used. Only the day, so that a token in use updates its row '
 'once a day and not with each request.';
+comment on column memory.access_tokens.expires_at is 'Until when it is accepted.';
+comment on column memory.access_tokens.revoked_at is 'Since when it is refused; NULL: it is not.';
 
 commit;

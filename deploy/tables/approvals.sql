@@ -52,5 +52,7 @@ comment on column memory.approvals.lapses_at is
 'The same by the clock of the server: no caller extends an approval by naming an earlier time.';
 comment on column memory.approvals.used_by is
 'The entry that was written with it, or the event of the query.';
+comment on column memory.approvals.used_at is 'When it was used, which is possible once.';
+comment on column memory.approvals.revoked_at is 'When it was taken back before it was used.';
 
 commit;

@@ -216,6 +216,8 @@ comment on column memory.entries.decayed_at is
 'Until when its confidence has been lowered for not being used.';
 comment on column memory.entries.flagged_at is
 'Since when it waits for review because of its low confidence.';
+comment on column memory.entries.expires_at is
+'From when searches no longer find it; NULL: never.';
 comment on column memory.entries.expired_at is 'When its expiry took effect.';
 comment on column memory.entries.deleted_at is
 'When it was deleted; it can be restored for 30 days.';

@@ -117,6 +117,8 @@ comment on column memory.episodes.session_id is 'The agent session it comes from
 comment on column memory.episodes.content is 'The observation, at most 1 MiB. Never changes.';
 comment on column memory.episodes.embedding is
 'Vector of memory.embedding_text by the active embedding version; NULL until embedded.';
+comment on column memory.episodes.embedding_version_id is
+'The embedding version of its vector; NULL until embedded.';
 comment on column memory.episodes.search_vector is
 'Lexemes of memory.render_memory, maintained by trigger rather than as a generated column: a table '
 'with a BEFORE UPDATE trigger recomputes its generated columns on every update, even if only '
@@ -130,6 +132,7 @@ comment on column memory.episodes.source_class is
 'as a web page. Memories derived from it are trusted no more than it.';
 comment on column memory.episodes.importance is 'How much it matters, 0..10.';
 comment on column memory.episodes.reference_count is 'How often recall or get has returned it.';
+comment on column memory.episodes.last_referenced_at is 'When recall or get last returned it.';
 comment on column memory.episodes.consolidated is
 'Whether consolidation is done; follows consolidation_status.';
 comment on column memory.episodes.consolidation_status is
@@ -137,6 +140,9 @@ comment on column memory.episodes.consolidation_status is
 comment on column memory.episodes.consolidation_attempts is 'Failed attempts to consolidate it.';
 comment on column memory.episodes.consolidation_batch_limit is
 'Largest batch that it may be part of, since a batch with it has failed; NULL: no limit.';
+comment on column memory.episodes.last_consolidation_error is 'Why the last attempt failed.';
+comment on column memory.episodes.next_consolidation_retry_at is
+'When a failed one may be tried again.';
 comment on column memory.episodes.retry_count is 'Same as consolidation_attempts.';
 comment on column memory.episodes.last_error is 'Same as last_consolidation_error.';
 comment on column memory.episodes.lifecycle_state is

@@ -197,6 +197,8 @@ comment on column memory.facts.content is
 'What is known, at most 1 MiB. Never changes: a correction is a new fact that supersedes it.';
 comment on column memory.facts.embedding is
 'Vector of memory.embedding_text by the active embedding version; NULL until embedded.';
+comment on column memory.facts.embedding_version_id is
+'The embedding version of its vector; NULL until embedded.';
 comment on column memory.facts.search_vector is
 'Lexemes of memory.render_memory, maintained by trigger.';
 comment on column memory.facts.text_search_config is 'Text search configuration of search_vector.';
@@ -225,6 +227,7 @@ comment on column memory.facts.lifecycle_state is
 comment on column memory.facts.scope is
 'global, or the role it is for, such as a butler; never "*", which means all scopes.';
 comment on column memory.facts.reference_count is 'How often recall or get has returned it.';
+comment on column memory.facts.last_referenced_at is 'When recall or get last returned it.';
 comment on column memory.facts.last_confirmed_at is
 'When its decay starts; storing counts as the first confirmation.';
 comment on column memory.facts.observed_at is

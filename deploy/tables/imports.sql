@@ -84,5 +84,8 @@ create table memory.restored_events (
 comment on table memory.restored_events is
 'Events of a memory that is being restored: they come in batches by time, and go into the audit '
 'stream in their order. Empty between transactions.';
+comment on column memory.restored_events.seq is
+'The number of the event where it comes from, by which they are put in order.';
+comment on column memory.restored_events.event is 'The event as it was exported.';
 
 commit;

@@ -134,6 +134,8 @@ comment on table memory.rules is
 comment on column memory.rules.content is 'The guidance, at most 1 MiB.';
 comment on column memory.rules.embedding is
 'Vector of memory.embedding_text by the active embedding version; NULL until embedded.';
+comment on column memory.rules.embedding_version_id is
+'The embedding version of its vector; NULL until embedded.';
 comment on column memory.rules.search_vector is
 'Lexemes of memory.render_memory, maintained by trigger.';
 comment on column memory.rules.text_search_config is 'Text search configuration of search_vector.';
@@ -144,6 +146,8 @@ comment on column memory.rules.importance is 'How much it matters, 0..10, for th
 comment on column memory.rules.confidence is
 'Confidence when last confirmed, 0..1; decays from there.';
 comment on column memory.rules.decay_rate is 'Decay per day.';
+comment on column memory.rules.permanence is
+'How slowly it decays: permanent, stable, standard, volatile or ephemeral.';
 comment on column memory.rules.effectiveness_score is
 'How well it has worked, 0..1, as of the last mark. Depending on the setting rule_effectiveness: '
 'success / applied after a helpful mark and the asymmetric score after a harmful one, or always '
@@ -156,6 +160,12 @@ comment on column memory.rules.applied_count is
 'memory.rule_applications.';
 comment on column memory.rules.success_count is 'Helpful outcomes reported.';
 comment on column memory.rules.harmful_count is 'Harmful outcomes reported.';
+comment on column memory.rules.last_applied_at is 'When an outcome was last reported.';
+comment on column memory.rules.last_evaluated_at is
+'When its maturity was last decided on, which each reported outcome does.';
+comment on column memory.rules.reference_count is 'How often recall or get has returned it.';
+comment on column memory.rules.last_referenced_at is 'When recall or get last returned it.';
+comment on column memory.rules.source_butler is 'The agent that stored it.';
 comment on column memory.rules.trust is
 'The least trusted source class of what it was derived from; user if it was stated.';
 comment on column memory.rules.source_episode_id is
