@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(42);
+select plan(43);
 
 -- What the house rules are about.
 
@@ -587,6 +587,18 @@ select is_empty(
      ) as o on true
      where (o.scale, o.room) is distinct from (v.scale, v.room) $$,
   'tables whose rows change with every search are vacuumed early, and have room for the new rows'
+);
+
+-- Words that functions check and tables allow
+
+select is_empty(
+  $$ select c.conrelid::regclass, c.conname
+     from pg_constraint as c
+     cross join (values ('permanence', memory.permanences()), ('source_class', memory.source_classes()), ('trust', memory.source_classes())) as w (column_name, words)
+     where c.connamespace = 'memory'::regnamespace and c.conname like '%\_' || w.column_name || '\_check'
+       and pg_get_constraintdef(c.oid) like '%ARRAY[%'
+       and array(select m[1] from regexp_matches(pg_get_constraintdef(c.oid), '''(\w+)''', 'g') as m) <> w.words $$,
+  'tables allow the permanences and source classes that functions check'
 );
 
 select * from finish();

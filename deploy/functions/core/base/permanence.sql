@@ -4,6 +4,26 @@ begin;
 
 set local role memory_owner;
 
+create or replace function memory.permanences()
+  returns text[]
+  language sql
+  immutable
+  parallel safe
+  return '{permanent,stable,standard,volatile,ephemeral}'::text[];
+
+comment on function memory.permanences() is
+'How slowly facts and rules decay, from not at all to within days; see memory.decay_rate_of.';
+
+create or replace function memory.source_classes()
+  returns text[]
+  language sql
+  immutable
+  parallel safe
+  return '{user,agent,tool,external}'::text[];
+
+comment on function memory.source_classes() is
+'Whose statement something may be, the most trusted first; see memory.trust_rank.';
+
 create or replace function memory.decay_rate_of(permanence text)
   returns float8
   language sql

@@ -118,9 +118,7 @@ begin
       order by 1
     )
   );
-  v_filter.permanences := memory.check_words(
-    'permanences', permanences, '{permanent,stable,standard,volatile,ephemeral}'
-  );
+  v_filter.permanences := memory.check_words('permanences', permanences, memory.permanences());
   v_filter.maturities := memory.check_words(
     'maturities', maturities, '{candidate,established,proven,anti_pattern}'
   );
@@ -449,8 +447,7 @@ begin
             '(select f.*
               from (
                 select memory.decay_rate_of(p.permanence) as decay_rate
-                from unnest(''{permanent,stable,standard,volatile,ephemeral}''::text[])
-                  as p (permanence)
+                from unnest(memory.permanences()) as p (permanence)
               ) as r
               cross join lateral (
                 select s.memory_type, s.id, %s

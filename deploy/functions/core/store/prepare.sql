@@ -30,7 +30,7 @@ create or replace function memory.trust_rank(source_class text)
   language sql
   immutable
   parallel safe
-  return array_position('{external,tool,agent,user}'::text [], source_class);
+  return 5 - array_position(memory.source_classes(), source_class);
 
 comment on function memory.trust_rank(text) is
 'How much a source class is trusted: external 1, tool 2, agent 3, user 4; NULL for another.';

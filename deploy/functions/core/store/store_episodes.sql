@@ -37,7 +37,7 @@ begin
     memory.check_scope('butler', v_butler),
     memory.check_number('importance', store_episode.importance, 0, 10),
     memory.check_metadata(store_episode.metadata),
-    memory.check_word('source_class', store_episode.source_class, '{user,agent,tool,external}'),
+    memory.check_word('source_class', store_episode.source_class, memory.source_classes()),
     memory.check_idempotency_key(store_episode.idempotency_key),
     memory.check_write_time('as_of', as_of),
     memory.check_write_time('created_at', v_created_at);
@@ -168,9 +168,7 @@ begin
     memory.check_number('importance of episode ' || e.ordinal, e.importance, 0, 10),
     memory.check_metadata(e.metadata, whose => ' of episode ' || e.ordinal),
     memory.check_idempotency_key(e.idempotency_key, ' of episode ' || e.ordinal),
-    memory.check_word(
-      'source_class of episode ' || e.ordinal, e.source_class, '{user,agent,tool,external}'
-    ),
+    memory.check_word('source_class of episode ' || e.ordinal, e.source_class, memory.source_classes()),
     memory.check_write_time('created_at of episode ' || e.ordinal, e.created_at)
   from memory.read_episodes(episodes, as_of) as e;
 

@@ -340,9 +340,7 @@ begin
     memory.check_scope('scope', v_scope),
     memory.check_number('importance', store_fact.importance, 0, 10),
     memory.check_number('confidence', store_fact.confidence, 0, 1),
-    memory.check_word(
-      'permanence', store_fact.permanence, '{permanent,stable,standard,volatile,ephemeral}'
-    ),
+    memory.check_word('permanence', store_fact.permanence, memory.permanences()),
     memory.check_tags(store_fact.tags),
     memory.check_metadata(store_fact.metadata, '{status,ended_by_run,ended_before}'),
     memory.check_idempotency_key(store_fact.idempotency_key),
@@ -618,9 +616,7 @@ begin
     memory.check_scope('scope' || w.whose, f.scope),
     memory.check_number('importance' || w.whose, f.importance, 0, 10),
     memory.check_number('confidence' || w.whose, f.confidence, 0, 1),
-    memory.check_word(
-      'permanence' || w.whose, f.permanence, '{permanent,stable,standard,volatile,ephemeral}'
-    ),
+    memory.check_word('permanence' || w.whose, f.permanence, memory.permanences()),
     memory.check_tags(f.tags, w.whose),
     memory.check_metadata(f.metadata, '{status,ended_by_run,ended_before}', w.whose),
     case
@@ -632,9 +628,7 @@ begin
     memory.check_interval(f.valid_from, f.valid_to, w.whose),
     case
       when f.source_class is not null
-      then memory.check_word(
-        'source_class' || w.whose, f.source_class, '{user,agent,tool,external}'
-      )
+      then memory.check_word('source_class' || w.whose, f.source_class, memory.source_classes())
     end,
     case
       when f.created_at is not null

@@ -264,7 +264,7 @@ begin
       'source_format', import_memories.source_format,
       '{jsonl,mem0,zep,letta,chatgpt,claude,markdown,pam,other}'
     ),
-    memory.check_word('source_class', import_memories.source_class, '{user,agent,tool,external}'),
+    memory.check_word('source_class', import_memories.source_class, memory.source_classes()),
     memory.check_write_time('as_of', as_of),
     memory.check_text('batch', batch, 128),
     memory.check_batch_name(batch, import_memories.source_format, null);
