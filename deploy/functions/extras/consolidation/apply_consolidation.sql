@@ -471,15 +471,37 @@ create or replace function memory.lock_plans(
   volatile
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
+declare
+  -- Ids in arrays: joined with the plans, the planner would read all rows of a tenant.
+  v_entity_ids uuid[] := array(
+    select i.id
+    from unnest(plans) as p
+    cross join lateral (values (p.entity_id), (p.object_entity_id)) as i (id)
+    where i.id is not null
+  );
+  v_fact_ids uuid[] := array(
+    select unnest(p.memory_id || p.other_ids) from unnest(plans) as p where p.memory_type = 'fact'
+  );
+  v_rule_ids uuid[] := array(
+    select p.memory_id from unnest(plans) as p where p.memory_type = 'rule'
+  );
+  -- A second update of a fact or rule looks at its episode again.
+  v_episode_ids uuid[] := run.episode_ids
+    || array(select unnest(p.evidence) from unnest(plans) as p)
+    || array(
+      select f.source_episode_id
+      from memory.facts as f
+      where f.tenant_id = run.tenant_id and f.id = any (v_fact_ids)
+    )
+    || array(
+      select r.source_episode_id
+      from memory.rules as r
+      where r.tenant_id = run.tenant_id and r.id = any (v_rule_ids)
+    );
 begin
   perform
   from memory.entities as e
-  where e.tenant_id = run.tenant_id
-    and e.id in (
-      select i.id
-      from unnest(plans) as p
-      cross join lateral (values (p.entity_id), (p.object_entity_id)) as i (id)
-    )
+  where e.tenant_id = run.tenant_id and e.id = any (v_entity_ids)
   order by e.id
   for key share;
   perform memory.lock_fact_key(run.tenant_id, k.scope, k.subject, k.entity_id, k.predicate)
@@ -498,38 +520,17 @@ begin
   ) as k;
   perform
   from memory.episodes as e
-  where e.tenant_id = run.tenant_id
-    and e.id in (
-      select unnest(run.episode_ids)
-      union all
-      select unnest(p.evidence) from unnest(plans) as p
-      union all
-      -- A second update of a fact or rule looks at its episode again.
-      select f.source_episode_id
-      from unnest(plans) as p
-      join memory.facts as f
-        on f.tenant_id = run.tenant_id and f.id = any (p.memory_id || p.other_ids)
-      where p.memory_type = 'fact'
-      union all
-      select r.source_episode_id
-      from unnest(plans) as p
-      join memory.rules as r on r.tenant_id = run.tenant_id and r.id = p.memory_id
-      where p.memory_type = 'rule'
-    )
+  where e.tenant_id = run.tenant_id and e.id = any (v_episode_ids)
   order by e.id
   for no key update;
   perform
   from memory.facts as f
-  where f.tenant_id = run.tenant_id
-    and f.id in (
-      select unnest(p.memory_id || p.other_ids) from unnest(plans) as p where p.memory_type = 'fact'
-    )
+  where f.tenant_id = run.tenant_id and f.id = any (v_fact_ids)
   order by f.id
   for no key update;
   perform
   from memory.rules as r
-  where r.tenant_id = run.tenant_id
-    and r.id in (select p.memory_id from unnest(plans) as p where p.memory_type = 'rule')
+  where r.tenant_id = run.tenant_id and r.id = any (v_rule_ids)
   order by r.id
   for no key update;
 end;
