@@ -138,6 +138,49 @@ def test_a_new_entry_reads_no_more_in_a_large_tenant(database: Database) -> None
     assert many < 2 * few + 20, (few, many)
 
 
+def test_a_consolidation_reads_no_more_in_a_large_tenant(database: Database) -> None:
+    store = """
+        insert into memory.facts (tenant_id, subject, predicate, content)
+        select 'small', 'subject ' || n, 'said', 'word ' || n
+        from generate_series(%s::int, %s::int) as n"""
+    happen = """
+        insert into memory.episodes (tenant_id, butler, content)
+        select 'small', 'away', 'word ' || n
+        from generate_series(1, 50) as n"""
+    consolidate = """
+        do $$
+        declare
+          v_claimed record;
+        begin
+          perform memory.store_episode('They all said something else', 'home', source_class => 'user');
+          select c.* into v_claimed from memory.claim_episodes('home') as c;
+          perform memory.apply_consolidation(v_claimed.run_id, (
+            select jsonb_build_object('updated_facts', jsonb_agg(jsonb_build_object(
+              'target_id', f.id, 'content', clock_timestamp()::text,
+              'evidence', jsonb_build_array(v_claimed.episode_id)
+            )))
+            from (
+              select f.id from memory.facts as f
+              where f.tenant_id = 'small' and f.validity = 'active' order by f.id limit 7
+            ) as f
+          ));
+        end
+        $$"""
+    with psycopg.connect(database.superuser_url, autocommit=True) as connection:
+        for table in ("facts", "episodes", "memory_events", "memory_history", "memory_links"):
+            connection.execute(
+                f"alter table memory.{table} set (autovacuum_enabled = off)".encode()
+            )
+        connection.execute(store, (1, 1000))
+        connection.execute(happen)
+        connection.execute("vacuum analyze")
+        few = blocks(database, consolidate, {})
+        connection.execute(store, (1001, 20_000))
+        connection.execute("vacuum analyze")
+        many = blocks(database, consolidate, {})
+    assert many < 2 * few + 60, (few, many)
+
+
 GRAPH = """
     insert into memory.entities (tenant_id, id, canonical_name, entity_type)
     select 'small', lpad(n::text, 32, '0')::uuid, 'Ann ' || n, 'person'
