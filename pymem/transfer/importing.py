@@ -146,8 +146,9 @@ async def import_path(
         except _UndoneError:
             report.batch = None
         report.skipped += reading.skipped
-        if others := sum(each.suffix in (*JSONS, *MARKDOWN) and each.name not in read for each in sources):
-            report.skipped[f"files that are not read as {found}"] = others
+        others = [each for each in sources if each.suffix in (*JSONS, *MARKDOWN)]
+        if unread := sum(each.name not in read for each in others):
+            report.skipped[f"files that are not read as {found}"] = unread
         report.shortened = reading.shortened.total()
         return report
 
@@ -315,9 +316,7 @@ def _detect(source: Source) -> Format | None:
         line = json.loads(first)
     except (ValueError, RecursionError):
         line = None
-    if isinstance(line, dict) and (
-        source.suffix in LINES or rest.lstrip()[:1] == b"{"
-    ):
+    if isinstance(line, dict) and (source.suffix in LINES or rest.lstrip()[:1] == b"{"):
         if "chat_messages" in line:
             return "claude"
         return "jsonl" if "content" in line or line.get("type") == "link" else None

@@ -238,7 +238,7 @@ create or replace function memory.subjects_of_user(
   set plan_cache_mode = force_generic_plan -- planning costs more than it saves
 as $$
 declare
-  v_subjects text[] := '{user,the user,i,me,myself,self}';
+  v_subjects text[] := '{user,the user,i,me,myself,self}'::text[];
   v_names text[];
 begin
   -- Some facts are about the user, others are about what they say that the user is called.
