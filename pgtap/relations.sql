@@ -1,7 +1,7 @@
 -- Whom a query means by what they are to somebody.
 begin;
 \ir fixtures.sql
-select plan(66);
+select plan(68);
 
 select memory.store_fact(f.subject, f.predicate, f.content, scope => f.scope, as_of => '2026-11-01Z')
 from (values
@@ -146,11 +146,15 @@ from (values ('role', 'nurse'), ('address', 'Rua das Flores 12')) as f (predicat
 select is(memory.expand_query(r.query), r.query || coalesce(' (' || r.added || ')', ''), r.what)
 from (values
   (1, 'Where do I work?', 'role', 'where somebody works may be called a role'),
-  (2, 'Wo wohne ich?', null, 'the verb follows who asks'),
+  (2, 'Wo wohne ich?', 'address, lives in', 'a verb in the first person needs no such word before it'),
   (3, 'Weißt du, wo ich wohne?', 'address, lives in', 'also in other languages'),
   (4, 'Where does Bo work?', null, 'others are not the user')
 ) as r (position, query, added, what)
 order by r.position;
+select memory_test.as_tenant('city') \g /dev/null
+select memory.store_fact('user', 'city', 'Freiburg', as_of => '2026-11-01Z') \g /dev/null
+select is(memory.expand_query('¿Dónde vivo?'), '¿Dónde vivo? (city)', 'somebody who lives somewhere may have a city');
+select is(memory.expand_query('Was ist meine Adresse?'), 'Was ist meine Adresse? (city)', 'which is better than no address');
 
 select memory_test.as_tenant('unnamed') \g /dev/null
 select memory.store_fact(f.subject, f.predicate, f.content, as_of => '2026-11-01Z')

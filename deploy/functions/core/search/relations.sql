@@ -156,9 +156,9 @@ as $$
       'employeur,entreprise', 'empleador,empresa', 'werkgever,bedrijf'
     ),
     (
-      'address,home address,residence,live,lives in,lives at',
-      'adresse,anschrift,wohnort,wohne,wohnt in', 'adresse,domicile,habite',
-      'dirección,domicilio,vivo,vive en', 'adres,woonplaats,woon,woont in'
+      'address,home address,residence,live,lives in,lives at,city',
+      'adresse,anschrift,wohnort,wohne,wohnt in,stadt', 'adresse,domicile,habite,ville',
+      'dirección,domicilio,vivo,vive en,ciudad', 'adres,woonplaats,woon,woont in,stad'
     ),
     (
       'phone,phone number,telephone,telephone number,mobile,mobile number,cell phone,cell',
@@ -331,6 +331,8 @@ declare
   -- Of these, only what follows is a property.
   v_pronouns jsonb := '{"i": "en", "ich": "de", "je": "fr", "j": "fr", "yo": "es", "ik": "nl"}'::jsonb;
   v_verbs text[] := '{work,live,arbeite,wohne,travaille,habite,trabajo,vivo,werk,woon}'::text[];
+  -- What only the user says of himself or herself.
+  v_spoken jsonb := '{"wohne": "de", "arbeite": "de", "vivo": "es"}'::jsonb;
   -- The user's, which goes without saying where none but such a word comes before it.
   v_own jsonb := '{
     "mom": "en", "mum": "en", "mommy": "en", "mummy": "en", "dad": "en", "daddy": "en",
@@ -359,7 +361,7 @@ declare
   -- What may follow a property.
   v_joining text[] := '{in,of,is,are,was,were,and,or,the,a,to,for,from,with,at,on,by,about,s,now,'
     'again,please,today,still,then,when,where,before,if,ist,sind,war,und,oder,von,am,im,für,mit,'
-    'noch,jetzt,bitte,est,et,ou,au,es,y,o,en,van}'::text[];
+    'noch,jetzt,bitte,ich,est,et,ou,au,je,es,y,o,yo,en,van,ik}'::text[];
   -- What asks who somebody is.
   v_asking text[] := '{who,what,is,are,was,were,do,does,did,you,i,me,the,a,s,name,named,call,'
     'called,tell,know,remember,remind,wer,wie,ist,sind,heißt,heisst,qui,est,comment,appelle,nom,quién,'
@@ -412,6 +414,11 @@ begin
       select w.position, w.position, 'user', v_pronouns ->> w.word
       from words as w
       where v_pronouns ? w.word and v_words[w.position + 1] = any (v_verbs)
+      union all
+      -- Wo wohne ich? ¿Dónde vivo?
+      select w.position - 1, w.position, 'user', v_spoken ->> w.word
+      from words as w
+      where v_spoken ? w.word
       union all
       -- Nothing but what somebody or something is to the user: spouse, phone number.
       select 0, 0, 'user', null
