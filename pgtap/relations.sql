@@ -1,7 +1,7 @@
 -- Whom a query means by what they are to somebody.
 begin;
 \ir fixtures.sql
-select plan(68);
+select plan(69);
 
 select memory.store_fact(f.subject, f.predicate, f.content, scope => f.scope, as_of => '2026-11-01Z')
 from (values
@@ -195,6 +195,8 @@ from (values
   (5, 'What does my sister say?', null, 'what somebody says names nobody')
 ) as r (position, query, names, what)
 order by r.position;
+select memory.store_fact('Rex', 'is', 'Ruth and Lina''s dog', as_of => '2026-11-01Z') \g /dev/null
+select is(memory.expand_query('Rex'), 'Rex', 'a name alone leads to nobody else');
 select is(memory_test.first_facts('What may my mom not eat?'), '{"Ruth: no nuts"}', 'what is known of them comes first');
 select is(memory_test.first_facts('What is the name of my mother?'), '{"user''s mother: Ruth, in Chur"}', 'unless that is what is asked for');
 

@@ -451,6 +451,8 @@ begin
     ) as p
     cross join lateral memory.synonyms_of(p.relation, o.language) as s
     where (v_words[o.ends + 1] = any (v_after)) is not true
+      -- A name alone is nobody's.
+      and (o.position > 0 or o.begins > 0 or cardinality(s.words) > 1)
       and v_words[o.ends + 1:o.ends + 2] <> '{in,law}'
       and (
         s.of_person and o.skipped = 0 -- an old boss is somebody else
