@@ -135,7 +135,7 @@ create function memory_test.first_facts(query text, max_results integer default 
 select memory_test.as_tenant('named') \g /dev/null
 select memory.store_fact(f.subject, f.predicate, f.content, as_of => '2026-11-01Z')
 from (values
-  ('user', 'name', 'Ada King'), ('Ada', 'lives_in', 'Porto'), ('Ada', 'wife', 'Mirjam'), ('Mirjam', 'lives_in', 'Lyon'),
+  ('user', 'name', 'Ada King'), ('user', 'is', 'Bo'), ('Ada', 'lives_in', 'Porto'), ('Ada', 'wife', 'Mirjam'), ('Mirjam', 'lives_in', 'Lyon'),
   ('Bo', 'lives_in', 'Live Oak'), ('Bo', 'wife', 'Cleo'), ('Cleo', 'lives_in', 'Bonn')
 ) as f (subject, predicate, content) \g /dev/null
 select is(memory_test.first_facts('Where do I live?'), '{"Ada: Porto"}', 'facts about the name of the user are about the user');

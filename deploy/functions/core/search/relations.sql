@@ -254,7 +254,8 @@ begin
     where l.length <= cardinality(c.words)
   ) as k
   where f.tenant_id = settings.tenant_id and f.subject_key = any (v_subjects)
-    and f.predicate_key = any (memory.naming_predicates())
+    -- Who is Portuguese is not called so.
+    and f.predicate_key = any (array_remove(memory.naming_predicates(), 'is'))
     and f.validity = 'active' and f.planned_for is null
     and memory.is_in_scope('fact', f.scope, subjects_of_user.scope)
     and exists (
