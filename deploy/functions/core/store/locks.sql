@@ -117,13 +117,14 @@ as $$
   select
   from memory.entities as e
   where e.tenant_id = lock_entities_of_facts.tenant_id
-    and e.id in (
-      select unnest(entity_ids)
-      union all
-      select u.id
-      from memory.facts as f
-      cross join lateral (values (f.entity_id), (f.object_entity_id)) as u (id)
-      where f.tenant_id = lock_entities_of_facts.tenant_id and f.id = any (fact_ids)
+    and e.id = any (
+      entity_ids || array(
+        select u.id
+        from memory.facts as f
+        cross join lateral (values (f.entity_id), (f.object_entity_id)) as u (id)
+        where f.tenant_id = lock_entities_of_facts.tenant_id and f.id = any (fact_ids)
+          and u.id is not null
+      )
     )
   order by e.id
   for key share;

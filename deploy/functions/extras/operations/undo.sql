@@ -38,12 +38,13 @@ begin
   end if;
   perform from memory.entities as e
   where e.tenant_id = lock_undo.tenant_id
-    and e.id in (
+    and e.id = any (array(
       select i.id
       from memory.facts as f
       cross join lateral (values (f.entity_id), (f.object_entity_id)) as i (id)
       where f.tenant_id = lock_undo.tenant_id and f.id = any (plan.memory_ids)
-    )
+        and i.id is not null
+    ))
   order by e.id
   for key share;
   -- A fact may have come under the key of an entity with the write that is undone.
