@@ -37,6 +37,7 @@ EVENTS = {
         "episode_created{rows} episode_consolidated* link_created* episode_updated*"
     ),
     "store_rule": "rule_created@ link_created? rule_updated* | -",
+    "replace_rule": "rule_created@ link_created rule_retracted? rule_updated* | -",
     "confirm_memory": (
         "fact_confirmed? fact_recovered? fact_updated? "
         "| rule_confirmed? rule_recovered? rule_updated?"
@@ -180,6 +181,7 @@ _CREATES: dict[str, tuple[str | None, str | None]] = {
     "store_messages": ("episode", "episode_id"),
     "store_observations": ("episode", "id"),
     "store_rule": ("rule", None),
+    "replace_rule": ("rule", None),
     "create_entry": ("entry", "id"),
     "write_memory": ("entry", "id"),
     "entity_create": ("entity", None),

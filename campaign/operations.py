@@ -282,6 +282,17 @@ def store_rule(w: World) -> Arguments:
     }
 
 
+@operation(1)
+def replace_rule(w: World) -> Arguments:
+    return {
+        "rule_id": w.id("rule"),
+        "content": f"Offer {w.new_text()}",
+        **w.maybe(0.3, idempotency_key=w.key()),
+        **w.maybe(0.1, embedding=w.vector()),
+        **w.as_of(),
+    }
+
+
 # One memory
 
 
@@ -1171,6 +1182,7 @@ _TAUGHT: dict[str, list[tuple[str, str | None]]] = {
     "store_messages": [("episode", "episode_id"), ("session", "session_id")],
     "store_observations": [("episode", "id")],
     "store_rule": [("rule", None)],
+    "replace_rule": [("rule", None)],
     "entity_create": [("entity", None)],
     "entity_resolve": [("entity", "id")],
     "create_entry": [("entry", "id"), ("entry_id", "entry_id")],

@@ -44,7 +44,7 @@ values
 -- agents and applications
 (
   '{memory_writer}',
-  '{store_episode,store_episodes,store_messages,list_turns,store_observations,store_fact,store_facts,store_rule,create_link,entity_create,entity_update,entity_merge,entity_unmerge,dismiss_contradiction,reopen_contradiction,get_memory,confirm_memory,forget_memory,
+  '{store_episode,store_episodes,store_messages,list_turns,store_observations,store_fact,store_facts,store_rule,replace_rule,create_link,entity_create,entity_update,entity_merge,entity_unmerge,dismiss_contradiction,reopen_contradiction,get_memory,confirm_memory,forget_memory,
     restore_memory,recall,
     create_entry,update_entry,delete_entry,archive_entry,rate_entry,get_entry,import_entries}'
 ),

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(93);
+select plan(103);
 
 -- A rule created on 1 January and marked on 2 January: + helpful, - harmful, 0 neutral, / skipped.
 create function memory_test.a_rule(
@@ -607,6 +607,29 @@ select is(
     || (select count(*) from memory.rule_applications),
   :'rules_before' || :'applications_before', 'refused marks change nothing'
 );
+
+-- Rules that are replaced
+
+select memory.store_rule('Offer tea', scope => 'kitchen', tags => '["guests"]', importance => 8, confidence => 0.9, as_of => '2026-01-01Z') as old_rule \gset
+select memory.replace_rule(:'old_rule', 'Offer tea or coffee', idempotency_key => 'both', as_of => '2026-01-02Z') as new_rule \gset
+select results_eq(
+  format($$ select r.content, r.scope, r.tags, r.importance, r.confidence, r.maturity, r.lifecycle_state from memory.rules as r where r.id in (%L, %L) order by r.created_at $$, :'old_rule', :'new_rule'),
+  $$ values ('Offer tea', 'kitchen', '["guests"]'::jsonb, 8::float8, 0.9::float8, 'candidate', 'retracted'), ('Offer tea or coffee', 'kitchen', '["guests"]', 8, 0.5, 'candidate', 'active') $$,
+  'a rule that replaces another one has its scope, tags and importance; that one is forgotten'
+);
+select results_eq(
+  format($$ select l.source_id, l.relation, l.target_id from memory.get_links('rule', %L) as l $$, :'old_rule'),
+  format($$ values (%L::uuid, 'supersedes', %L::uuid) $$, :'new_rule', :'old_rule'),
+  'and linked as superseded'
+);
+select is(memory.replace_rule(:'old_rule', 'Offer tea or coffee', idempotency_key => 'both', as_of => '2026-01-03Z'), :'new_rule'::uuid, 'with the same key, the same rule replaces it');
+select is((select count(*) from memory.rules as r where r.content = 'Offer tea or coffee'), 1::bigint, 'once');
+select throws_ok(format('select memory.replace_rule(%L, %L)', :'old_rule', 'Offer water'), 'PM003', format('rule %s is forgotten and cannot be replaced', :'old_rule'), 'what is forgotten is not replaced');
+select is_empty($$ select from memory.rules as r where r.content = 'Offer water' $$, 'and nothing is stored then');
+select throws_ok(format('select memory.replace_rule(%L, %L, idempotency_key => %L)', :'new_rule', 'Offer tea or coffee', 'both'), 'PM004', null, 'a rule does not replace itself');
+select throws_ok($$ select memory.replace_rule('00000000-0000-0000-0000-0000000000aa', 'x') $$, 'PM001', 'no rule has id 00000000-0000-0000-0000-0000000000aa', 'an unknown rule is not replaced');
+select throws_ok(format('select memory.replace_rule(%L, %L)', :'new_rule', ' '), 'PM002', 'content is empty', 'nor is one by nothing');
+select throws_ok(format('select memory.replace_rule(%L, %L, as_of => %L)', :'new_rule', 'x', '2026-01-01Z'), 'PM002', null, 'nor before it was stored');
 
 select * from finish();
 rollback;

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(185);
+select plan(187);
 
 -- Ends a write as a commit would: what comes later has another time. Returns its newest event.
 create sequence memory_test.writes;
@@ -481,6 +481,18 @@ select matches(memory_test.undo(:'accepted'), '^PM004: .*run .* is undone$', 'th
 select memory.requeue_run(:'run', '2026-01-07Z') \g /dev/null
 select memory_test.written() as requeued \gset
 select matches(memory_test.undo(:'requeued'), '^PM003: .*consolidation decides on the state of an episode$', 'an episode that waits again is not undone');
+
+-- Rules that were replaced
+
+select memory.store_rule('Offer tea', as_of => '2026-01-01Z') as tea_rule \gset
+select memory_test.written() \g /dev/null
+select memory.replace_rule(:'tea_rule', 'Offer coffee', as_of => '2026-01-02Z') as coffee_rule \gset
+select memory_test.written() \g /dev/null
+select is(memory_test.undo(memory_test.event_of('rule_retracted', :'tea_rule')), 'undone', 'that a rule was replaced is undone');
+select is(
+  array(select r.lifecycle_state from memory.rules as r where r.id in (:'tea_rule', :'coffee_rule') order by r.content), '{retracted,active}',
+  'the new one is forgotten, and the old one is back'
+);
 
 -- Two rules marked in one write
 

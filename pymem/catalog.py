@@ -143,6 +143,7 @@ REQUIRED_ARGUMENTS = {
     "remove_sensitive_pattern": frozenset(["data_class", "name"]),
     "render_memory": frozenset(["content", "memory_type"]),
     "reopen_contradiction": frozenset(["one_id", "one_type", "other_id", "other_type"]),
+    "replace_rule": frozenset(["content", "rule_id"]),
     "replay_memory": frozenset(["memory_id", "memory_type"]),
     "requeue_run": frozenset(["run_id"]),
     "require_tenant": frozenset(["tenant_id"]),

@@ -215,6 +215,8 @@ store_facts(jsonb_build_array(jsonb_build_object('subject', 'x', 'predicate', 'i
 store_rule(content => :content, scope => :scope, idempotency_key => :idempotency_key)
 store_rule('x', source_butler => :butler, source_episode_id => :episode)
 store_rule('x', embedding => :vector, embedding_version_id => :active)
+replace_rule(rule_id => :rule, content => :content, idempotency_key => :idempotency_key)
+replace_rule(rule_id => :rule, content => 'x', embedding => :vector, embedding_version_id => :active)
 import_entries(jsonb_build_array(jsonb_build_object('content', :content, 'scope', :scope, 'idempotency_key', :idempotency_key, 'related', jsonb_build_array('mem-2026-03-01-001'), 'id', :fact)))
 import_entries(jsonb_build_array(jsonb_build_object('entry_id', 'mem-2026-03-01-001', 'content', 'coffee'))); export_entries()
 

@@ -2082,6 +2082,44 @@ class Functions(Vectors):
             MarkedRule, "mark_harmful", rule_id=rule_id, reason=reason, context=context, as_of=as_of
         )
 
+    async def replace_rule(
+        self,
+        rule_id: UUID | str,
+        content: str,
+        *,
+        tags: list[str] | None = None,
+        importance: float | None = None,
+        confidence: float | None = None,
+        embedding: Embedding | None = None,
+        embedding_version_id: UUID | str | None = None,
+        idempotency_key: str | None = None,
+        as_of: datetime | None = None,
+    ) -> UUID:
+        """Stores a rule that says something else instead of one that is there, and returns its id.
+
+        The new rule starts as a candidate, in the same scope, by default with the same tags and
+        importance; the old one is forgotten, and linked as superseded. Again with the same
+        idempotency_key, returns the same id.
+
+        Errors: PM001 no such rule, PM002 invalid argument, PM003 it is forgotten, PM004 key used
+        for another rule.
+        """
+        call = partial(
+            self._value,
+            "replace_rule",
+            rule_id=rule_id,
+            content=content,
+            tags=tags,
+            importance=importance,
+            confidence=confidence,
+            idempotency_key=idempotency_key,
+            as_of=as_of,
+        )
+        result: UUID = await self._with_text(
+            call, "rule", embedding, embedding_version_id, content=content, as_of=as_of
+        )
+        return result
+
     # functions/core/lifecycle/decay
 
     async def run_decay_sweep(self, *, as_of: datetime | None = None) -> list[Sweep]:

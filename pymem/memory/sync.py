@@ -2708,6 +2708,42 @@ class SyncMemory(Blocking):
         """
         return self._wait(self.memory.reopen_contradiction(one_type, one_id, other_type, other_id))
 
+    def replace_rule(
+        self,
+        rule_id: UUID | str,
+        content: str,
+        *,
+        tags: list[str] | None = None,
+        importance: float | None = None,
+        confidence: float | None = None,
+        embedding: Embedding | None = None,
+        embedding_version_id: UUID | str | None = None,
+        idempotency_key: str | None = None,
+        as_of: datetime | None = None,
+    ) -> UUID:
+        """Stores a rule that says something else instead of one that is there, and returns its id.
+
+        The new rule starts as a candidate, in the same scope, by default with the same tags and
+        importance; the old one is forgotten, and linked as superseded. Again with the same
+        idempotency_key, returns the same id.
+
+        Errors: PM001 no such rule, PM002 invalid argument, PM003 it is forgotten, PM004 key used
+        for another rule.
+        """
+        return self._wait(
+            self.memory.replace_rule(
+                rule_id,
+                content,
+                tags=tags,
+                importance=importance,
+                confidence=confidence,
+                embedding=embedding,
+                embedding_version_id=embedding_version_id,
+                idempotency_key=idempotency_key,
+                as_of=as_of,
+            )
+        )
+
     def replay_memory(self, memory_type: RecordedType, memory_id: UUID | str) -> list[MemoryState]:
         """Every state of a memory or entity, rebuilt from memory.memory_history and the events,
         oldest first; the last one is that of its row. Each has its half-open interval, the event

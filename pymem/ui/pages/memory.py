@@ -547,17 +547,12 @@ async def save_edit(page: Page) -> Response:
         )
         return page.done("edit", back=memory_link("entry", before["id"]))
     new_id = await viewer.turn(
-        memory.store_rule(
-            content, scope=before["scope"], tags=fields.words("tags"), importance=importance
+        memory.replace_rule(
+            before["id"], content, tags=fields.words("tags"), importance=importance
         ),
         role,
     )
-    await viewer.turn(
-        viewer.acting("edit", 1).create_link("rule", new_id, "rule", before["id"], "supersedes"),
-        role,
-    )
-    await viewer.turn(viewer.acting("edit", 2).forget_memory("rule", before["id"]), role)
-    return page.done("edit", back=memory_link("rule", new_id), parts=3)
+    return page.done("edit", back=memory_link("rule", new_id))
 
 
 async def show_new(page: Page) -> Response:

@@ -302,4 +302,79 @@ comment on function memory.mark_harmful(uuid, text, jsonb, timestamptz) is
 'anti-pattern.';
 grant execute on function memory.mark_harmful to memory_writer;
 
+create or replace function memory.replace_rule(
+  rule_id uuid,
+  content text,
+  tags jsonb default null,
+  importance float8 default null,
+  confidence float8 default 0.5,
+  embedding vector default null,
+  embedding_version_id uuid default null,
+  idempotency_key text default null,
+  as_of timestamptz default now()
+)
+  returns uuid
+  language plpgsql
+  volatile
+  security definer
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id text := memory.current_tenant();
+  v_rule memory.rules;
+  v_id uuid;
+begin
+  perform memory.check_write_time('as_of', as_of);
+  select r.* into v_rule
+  from memory.rules as r
+  where r.tenant_id = v_tenant_id and r.id = replace_rule.rule_id;
+  if not found then
+    raise exception 'no rule has id %', coalesce(replace_rule.rule_id::text, 'NULL')
+      using errcode = 'PM001', hint = 'Find rules with memory.search(query, types => ''{rule}'').';
+  end if;
+  v_id := memory.store_rule(
+    content,
+    scope => v_rule.scope,
+    tags => coalesce(replace_rule.tags, v_rule.tags),
+    confidence => replace_rule.confidence,
+    importance => coalesce(replace_rule.importance, v_rule.importance),
+    source_butler => v_rule.source_butler,
+    embedding => replace_rule.embedding,
+    embedding_version_id => replace_rule.embedding_version_id,
+    idempotency_key => replace_rule.idempotency_key,
+    as_of => replace_rule.as_of
+  );
+  if exists (
+    select
+    from memory.memory_links as l
+    where l.tenant_id = v_tenant_id and l.source_type = 'rule' and l.source_id = v_id
+      and l.target_type = 'rule' and l.target_id = v_rule.id and l.relation = 'supersedes'
+  ) then
+    return v_id; -- the same key again
+  elsif v_id = v_rule.id then
+    perform memory.refuse_reused_key(replace_rule.idempotency_key);
+  elsif memory.lock_memory(v_tenant_id, 'rule', v_rule.id) = 'retracted' then
+    raise exception 'rule % is forgotten and cannot be replaced', v_rule.id
+      using errcode = 'PM003', hint = 'Store the new rule with memory.store_rule.';
+  end if;
+  perform memory.check_after_creation(v_tenant_id, 'rule', v_rule.id, as_of);
+  insert into memory.memory_links
+    (tenant_id, source_type, source_id, target_type, target_id, relation)
+  values (v_tenant_id, 'rule', v_id, 'rule', v_rule.id, 'supersedes');
+  perform memory.hide_memory(v_tenant_id, 'rule', v_rule.id, as_of);
+  return v_id;
+end;
+$$;
+
+comment on function memory.replace_rule(
+  uuid, text, jsonb, float8, float8, vector, uuid, text, timestamptz
+) is
+'Stores a rule that says something else instead of one that is there, and returns its id. The new '
+'rule starts as a candidate, in the same scope, by default with the same tags and importance; the '
+'old one is forgotten, and linked as superseded. Again with the same idempotency_key, returns the '
+'same id. Errors: PM001 no such rule, PM002 invalid argument, PM003 it is forgotten, PM004 key used '
+'for another rule.';
+grant execute on function memory.replace_rule to memory_writer;
+
 commit;

@@ -2,6 +2,7 @@
 
 begin;
 
+drop function memory.replace_rule(uuid,text,jsonb,double precision,double precision,public.vector,uuid,text,timestamp with time zone);
 drop function memory.mark_harmful(uuid,text,jsonb,timestamp with time zone);
 drop function memory.mark_helpful(uuid,jsonb,timestamp with time zone);
 drop function memory.mark_rule(uuid,text,text,jsonb,timestamp with time zone);
