@@ -373,8 +373,8 @@ comment on function memory.replace_rule(
 'Stores a rule that says something else instead of one that is there, and returns its id. The new '
 'rule starts as a candidate, in the same scope, by default with the same tags and importance; the '
 'old one is forgotten, and linked as superseded. Again with the same idempotency_key, returns the '
-'same id. Errors: PM001 no such rule, PM002 invalid argument, PM003 it is forgotten, PM004 key used '
-'for another rule.';
+'same id. Errors: PM001 no such rule, PM002 invalid argument, PM003 it is forgotten, PM004 key '
+'used for another rule.';
 grant execute on function memory.replace_rule to memory_writer;
 
 commit;
