@@ -224,6 +224,39 @@ def test_a_fact_that_comes_late_locks_the_facts_of_its_key_in_the_order_of_all_f
         ) == [("Rome",), ("Bern",)]
 
 
+def test_undoing_a_run_locks_the_keys_of_its_facts_before_the_facts(database: Database) -> None:
+    database.value("select memory.store_fact('Ada', 'drinks', 'tea')")
+    episode = database.value(
+        "select memory.store_episode('Ada has coffee', 'home', source_class => 'user')"
+    )
+    [run] = database.query("select run_id from memory.claim_episodes('home')")
+    database.query(
+        """select memory.apply_consolidation(%s, jsonb_build_object('new_facts', jsonb_build_array(
+             jsonb_build_object('subject', 'Ada', 'predicate', 'drinks', 'content', 'coffee',
+               'evidence', jsonb_build_array(%s::text)))))""",
+        run[0],
+        str(episode),
+    )
+    store = """select memory.store_facts(jsonb_build_array(jsonb_build_object('subject', 'Ada',
+        'predicate', 'drinks', 'content', 'water', 'source_episode_id', %s::text)))"""
+
+    with sessions(database, 3) as (holder, storing, undoing):
+        # A store holds the key and does not get to the fact.
+        holder.run("select from memory.episodes where id = %s for update", episode)
+        stored = storing.start(store, str(episode))
+        undone = undoing.start("select memory.undo_consolidation(%s)", run[0])
+        assert not stored.done()
+        assert not undone.done()
+        holder.connection.rollback()
+
+        stored.result(10)
+        storing.connection.commit()
+        undone.result(10)
+        undoing.connection.commit()
+    states = database.query("select content, validity from memory.facts order by content")
+    assert states == [("coffee", "superseded"), ("tea", "superseded"), ("water", "active")]
+
+
 def test_a_switch_to_another_model_locks_memories_in_the_order_of_their_ids(
     database: Database,
 ) -> None:

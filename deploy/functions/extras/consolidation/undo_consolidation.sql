@@ -113,6 +113,45 @@ comment on function memory.undo_end_of_fact(text, uuid, timestamptz) is
 'Lets a fact that a run has ended hold again, unless it was retracted, restored or stored anew '
 'since. Returns which.';
 
+create or replace function memory.lock_changes_of_run(run memory.consolidation_runs)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_made jsonb := jsonb_build_object('consolidation_run', run.id);
+  v_ended jsonb := jsonb_build_object('ended_by_run', run.id);
+  v_fact_ids uuid[] := array(
+    select f.id
+    from memory.facts as f
+    where f.tenant_id = run.tenant_id and (f.metadata @> v_made or f.metadata @> v_ended)
+  );
+begin
+  v_fact_ids := v_fact_ids || array(
+    select l.target_id
+    from memory.memory_links as l
+    where l.tenant_id = run.tenant_id and l.source_type = 'fact' and l.source_id = any (v_fact_ids)
+      and l.target_type = 'fact' and l.relation = 'supersedes'
+  );
+  perform memory.lock_keys_of_facts(run.tenant_id, v_fact_ids);
+  perform
+  from memory.facts as f
+  where f.tenant_id = run.tenant_id and f.id = any (v_fact_ids)
+  order by f.id
+  for no key update;
+  perform
+  from memory.rules as r
+  where r.tenant_id = run.tenant_id and (r.metadata @> v_made or r.metadata @> v_ended)
+  order by r.id
+  for no key update;
+end;
+$$;
+
+comment on function memory.lock_changes_of_run(memory.consolidation_runs) is
+'Locks the facts and rules that a run has stored or ended, and what they superseded, each kind of '
+'row in the order of locks.';
+
 create or replace function memory.undo_consolidation(
   run_id uuid,
   as_of timestamptz default now()
@@ -142,6 +181,7 @@ begin
     raise exception 'consolidation run % is % and changed nothing', v_run.id, v_run.status
       using errcode = 'PM003', hint = 'Only a run that is done can be undone.';
   end if;
+  perform memory.lock_changes_of_run(v_run);
 
   memory_type := 'fact';
   for v_fact in
