@@ -69,6 +69,8 @@ _POLL_SECONDS = 0.005
 _LAG = 1 << 20
 _LONG_SECONDS = 0.5
 _LOCK_SECONDS = 10
+_GONE_SECONDS = 5
+"""Within this the server notices that a process is gone which was killed while it moved."""
 _SLOT_SECONDS = 60
 _PG_RUN_AS_OWNER = 160000
 
@@ -200,7 +202,7 @@ class Mover:
     # Going on
 
     @asynccontextmanager
-    async def _ready(self, *, wait: float = 0) -> AsyncIterator[None]:
+    async def _ready(self, *, wait: float = _GONE_SECONDS) -> AsyncIterator[None]:
         """Hold the lock of the tenant's move; end the pause and the connections afterwards."""
         if self._source.place == self._target.place:
             raise InvalidArgumentError(
