@@ -36,17 +36,7 @@ begin
     for no key update;
     return;
   end if;
-  perform from memory.entities as e
-  where e.tenant_id = lock_undo.tenant_id
-    and e.id = any (array(
-      select i.id
-      from memory.facts as f
-      cross join lateral (values (f.entity_id), (f.object_entity_id)) as i (id)
-      where f.tenant_id = lock_undo.tenant_id and f.id = any (plan.memory_ids)
-        and i.id is not null
-    ))
-  order by e.id
-  for key share;
+  perform memory.lock_entities_of_facts(tenant_id, plan.memory_ids);
   -- A fact may have come under the key of an entity with the write that is undone.
   insert into memory.fact_keys (tenant_id, scope, anchor, predicate)
   select distinct lock_undo.tenant_id, f.scope, k.anchor, f.predicate_key
