@@ -257,6 +257,48 @@ def test_undoing_a_run_locks_the_keys_of_its_facts_before_the_facts(database: Da
     assert states == [("coffee", "superseded"), ("tea", "superseded"), ("water", "active")]
 
 
+def test_an_answer_locks_what_is_stored_while_it_waits_in_the_order_of_all_functions(
+    database: Database,
+) -> None:
+    """A batch of vectors may hold the new fact and wait for another that the answer changes."""
+    [(version,)] = database.query("select memory.register_embedding_version('m', '1')")
+    store = "select memory.store_fact(%s, 'drinks', %s, as_of => %s)"
+    milk = database.value(store, "Ben", "milk", "2026-01-01Z")
+    database.query(store, "Ada", "tea", "2026-01-01Z")
+    episode = database.value(
+        "select memory.store_episode('They have coffee', 'home', source_class => 'user')"
+    )
+    [run] = database.query("select run_id from memory.claim_episodes('home')")
+    apply = """select status from memory.apply_consolidation(%s, jsonb_build_object('new_facts',
+        (select jsonb_agg(jsonb_build_object('subject', s.subject, 'predicate', 'drinks',
+           'content', 'coffee', 'evidence', jsonb_build_array(%s::text)) order by s.subject)
+         from unnest('{Ada,Ben}'::text[]) as s (subject))))"""
+    vector = "[1" + ",0" * 383 + "]"
+    embed = "select memory.set_embedding('fact', %s, %s, %s)"
+
+    with sessions(database, 4) as (holder, storing, applying, worker):
+        holder.run("select from memory.episodes where id = %s for update", episode)
+        water = milk
+        while water >= milk:
+            storing.connection.rollback()
+            [(water,)] = storing.run(store, "Ada", "water", "2026-02-01Z")
+        applied = applying.start(apply, run[0], str(episode))
+        assert not applied.done()
+        storing.connection.commit()
+        # The answer has the keys now, and waits for the episode.
+        worker.run(embed, water, vector, version)
+        holder.connection.rollback()
+        assert not applied.done()
+        worker.run(embed, milk, vector, version)
+        worker.connection.commit()
+
+        assert applied.result(10) == [("done",)]
+        applying.connection.commit()
+    assert database.query(
+        "select subject, content from memory.facts where validity = 'active' order by subject"
+    ) == [("Ada", "coffee"), ("Ben", "coffee")]
+
+
 def test_a_switch_to_another_model_locks_memories_in_the_order_of_their_ids(
     database: Database,
 ) -> None:

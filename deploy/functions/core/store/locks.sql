@@ -56,6 +56,49 @@ comment on function memory.lock_fact_key(text, text, text, uuid, text, timestamp
 'active one, or of what is planned for a time, NULL for none. (store_fact takes the same lock '
 'itself.)';
 
+-- begin atomic instead of SET search_path, so that the planner inlines the function.
+-- noqa: disable=AM03,RF01,ST06
+create or replace function memory.facts_of_key(
+  tenant_id text,
+  scope text,
+  subject_key text,
+  entity_id uuid,
+  predicate_key text,
+  valid_from timestamptz
+)
+  returns setof uuid
+  language sql
+  stable
+  rows 2
+begin atomic
+  select f.id
+  from memory.facts as f
+  where facts_of_key.entity_id is null and f.tenant_id = facts_of_key.tenant_id
+    and f.subject_key = facts_of_key.subject_key and f.predicate_key = facts_of_key.predicate_key
+    and f.scope = facts_of_key.scope and f.entity_id is null
+    and (
+      f.validity = 'active'
+      or f.validity = 'superseded' and f.valid_from <= facts_of_key.valid_from
+        and f.valid_to > facts_of_key.valid_from
+    )
+  union all
+  select f.id
+  from memory.facts as f
+  where f.tenant_id = facts_of_key.tenant_id and f.entity_id = facts_of_key.entity_id
+    and f.predicate_key = facts_of_key.predicate_key and f.scope = facts_of_key.scope
+    and (
+      f.validity = 'active'
+      or f.validity = 'superseded' and f.valid_from <= facts_of_key.valid_from
+        and f.valid_to > facts_of_key.valid_from
+    );
+end;
+
+-- noqa: enable=AM03,RF01,ST06
+
+comment on function memory.facts_of_key(text, text, text, uuid, text, timestamptz) is
+'The facts that storing one under a key may change: those that are active or planned, and the '
+'superseded ones that a fact ends which comes late and begins at valid_from (NULL: none).';
+
 -- The key-share lock conflicts with a merge of an entity, which locks it FOR UPDATE; the state is
 -- read after the lock.
 create or replace function memory.lock_entities(

@@ -402,15 +402,13 @@ begin
   if v_valid_from < as_of and (store_fact.valid_to <= as_of) is not true then
     perform
     from memory.facts as f
-    where f.tenant_id = v_tenant_id and f.scope = v_scope and f.predicate_key = v_predicate_key
-      and (
-        f.entity_id = store_fact.entity_id
-        or store_fact.entity_id is null and f.entity_id is null and f.subject_key = v_subject_key
-      )
-      and (
-        f.validity = 'active'
-        or f.validity = 'superseded' and f.valid_from <= v_valid_from and f.valid_to > v_valid_from
-      )
+    where f.tenant_id = v_tenant_id
+      and f.id = any (array(
+        select k.id
+        from memory.facts_of_key(
+          v_tenant_id, v_scope, v_subject_key, store_fact.entity_id, v_predicate_key, v_valid_from
+        ) as k (id)
+      ))
     order by f.id
     for no key update;
   end if;
@@ -763,18 +761,10 @@ begin
     and a.id = any (v_active_ids || array(
       select e.id
       from unnest(v_facts) with ordinality as f
-      cross join lateral (
-        select e.id
-        from memory.facts as e
-        where e.tenant_id = v_tenant_id and e.scope = f.scope and e.predicate_key = f.predicate_key
-          and (
-            e.entity_id = f.entity_id
-            or f.entity_id is null and e.entity_id is null
-              and e.subject_key = memory.spelling_key(f.subject)
-          )
-          and e.validity = 'superseded' and e.valid_from <= f.valid_from and e.valid_to > f.valid_from
-        offset 0 -- looks up one key after the other
-      ) as e
+      cross join lateral memory.facts_of_key(
+        v_tenant_id, f.scope, memory.spelling_key(f.subject), f.entity_id, f.predicate_key,
+        f.valid_from
+      ) as e (id)
       where v_active_ids[f.ordinality] is not null and f.valid_from < as_of
     ))
   order by a.id

@@ -485,25 +485,9 @@ declare
   v_rule_ids uuid[] := array(
     select p.memory_id from unnest(plans) as p where p.memory_type = 'rule'
   );
-  -- A second update of a fact or rule looks at its episode again.
-  v_episode_ids uuid[] := run.episode_ids
-    || array(select unnest(p.evidence) from unnest(plans) as p)
-    || array(
-      select f.source_episode_id
-      from memory.facts as f
-      where f.tenant_id = run.tenant_id and f.id = any (v_fact_ids)
-    )
-    || array(
-      select r.source_episode_id
-      from memory.rules as r
-      where r.tenant_id = run.tenant_id and r.id = any (v_rule_ids)
-    );
+  v_episode_ids uuid[];
 begin
-  perform
-  from memory.entities as e
-  where e.tenant_id = run.tenant_id and e.id = any (v_entity_ids)
-  order by e.id
-  for key share;
+  perform memory.lock_entities_of_facts(run.tenant_id, v_fact_ids, v_entity_ids);
   perform memory.lock_fact_key(run.tenant_id, k.scope, k.subject, k.entity_id, k.predicate)
   from (
     select distinct on (p.scope, k.anchor, k.predicate_key)
@@ -518,6 +502,29 @@ begin
     where p.memory_type = 'fact'
     order by p.scope, k.anchor, k.predicate_key, p.subject, p.predicate
   ) as k;
+  -- Others may have stored under the keys since the plans were made; now nobody does.
+  v_fact_ids := v_fact_ids || array(
+    select f.id
+    from unnest(plans) as p
+    cross join lateral memory.facts_of_key(
+      run.tenant_id, p.scope, memory.spelling_key(p.subject), p.entity_id,
+      memory.predicate_key(p.predicate), p.valid_from
+    ) as f (id)
+    where p.memory_type = 'fact'
+  );
+  -- A second update of a fact or rule looks at its episode again.
+  v_episode_ids := run.episode_ids
+    || array(select unnest(p.evidence) from unnest(plans) as p)
+    || array(
+      select f.source_episode_id
+      from memory.facts as f
+      where f.tenant_id = run.tenant_id and f.id = any (v_fact_ids)
+    )
+    || array(
+      select r.source_episode_id
+      from memory.rules as r
+      where r.tenant_id = run.tenant_id and r.id = any (v_rule_ids)
+    );
   perform
   from memory.episodes as e
   where e.tenant_id = run.tenant_id and e.id = any (v_episode_ids)
