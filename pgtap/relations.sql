@@ -1,7 +1,7 @@
 -- Whom a query means by what they are to somebody.
 begin;
 \ir fixtures.sql
-select plan(69);
+select plan(71);
 
 select memory.store_fact(f.subject, f.predicate, f.content, scope => f.scope, as_of => '2026-11-01Z')
 from (values
@@ -39,6 +39,8 @@ from (values
   (4, 'What do my kids want?', 'Ida, Emil', 'kids are sons and daughters'),
   (5, 'Where does my spouse work?', 'Mirjam', 'a spouse may be a wife'),
   (6, 'When did mom call Dad?', 'Ruth, Peter', 'mom and dad are those of the user'),
+  (18, 'Where does my boy live?', 'Emil', 'also as people say it'),
+  (19, 'When did I meet my other half?', 'Mirjam', 'in several words'),
   (9, 'Who is my supervisor?', 'boss', 'what a fact calls them is added where nobody is named'),
   (7, 'Is my chat with the kind man over?', null, 'a word means what it means in the language of the question'),
   (8, 'Lina''s dad', null, 'the dad of somebody else is not that of the user'),

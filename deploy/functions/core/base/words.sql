@@ -74,6 +74,85 @@ comment on function memory.asks_of_self(text) is
 grant execute on function memory.asks_of_self
 to memory_search, memory_writer, memory_worker, memory_reader, memory_admin;
 
+create or replace function memory.use_past_forms(query text)
+  returns text
+  language sql
+  immutable
+  strict
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select case
+    when left(query, 1000) !~* '\mdid' then query
+    else (
+      select string_agg(
+        case
+          -- At most seven words after it, in the same sentence.
+          when t.asked_at > coalesce(t.ended_at, 0) and t.position <= t.asked_at + 14
+            and t.previous is distinct from 'to'
+          then coalesce(v.forms ->> lower(t.word), t.word)
+          else t.word
+        end,
+        '' order by t.position
+      )
+      from (
+        select
+          m.groups[1] as word,
+          m.position,
+          lag(lower(m.groups[1]), 2) over preceding as previous,
+          max(m.position) filter (where m.groups[1] ~* '^didn?$') over preceding as asked_at,
+          max(m.position) filter (where m.groups[1] ~ '[.?!;\n]') over preceding as ended_at
+        from regexp_matches(left(query, 1000), '[[:alpha:]]+|[^[:alpha:]]+', 'g')
+          with ordinality as m (groups, position)
+        window preceding as (order by m.position)
+      ) as t
+    ) || substr(query, 1001)
+  end
+  from (
+    values (
+      '{
+        "become": "became", "begin": "began", "bite": "bit", "break": "broke", "bring": "brought",
+        "build": "built", "buy": "bought", "catch": "caught", "choose": "chose", "come": "came",
+        "draw": "drew", "drink": "drank", "drive": "drove", "eat": "ate", "fall": "fell",
+        "feed": "fed", "feel": "felt", "fight": "fought", "find": "found", "fly": "flew",
+        "forget": "forgot", "give": "gave", "go": "went", "grow": "grew", "hear": "heard",
+        "hide": "hid", "hold": "held", "keep": "kept", "lead": "led", "leave": "left",
+        "lend": "lent", "lose": "lost", "make": "made", "meet": "met", "pay": "paid",
+        "ride": "rode", "run": "ran", "see": "saw", "sell": "sold", "send": "sent",
+        "sing": "sang", "sit": "sat", "sleep": "slept", "speak": "spoke", "spend": "spent",
+        "stand": "stood", "steal": "stole", "swim": "swam", "take": "took", "teach": "taught",
+        "tear": "tore", "think": "thought", "throw": "threw", "wake": "woke", "wear": "wore",
+        "win": "won", "write": "wrote"
+      }'::jsonb
+    )
+  ) as v (forms);
+$$;
+
+comment on function memory.use_past_forms(text) is
+'A question with "did" with its irregular verbs as statements have them: "What did Emil lose?" '
+'becomes "What did Emil lost?", whose words a text with "lost" contains. Those are changed that '
+'follow "did" in its sentence, at most seven words later, unless after "to"; of the first 1,000 '
+'characters. Any other text as it is; NULL for NULL.';
+grant execute on function memory.use_past_forms to memory_search;
+
+create or replace function memory.share_that_asks(content text)
+  returns float8
+  language sql
+  immutable
+  parallel safe
+  return case
+    when content ~ '[?？؟]'
+    then 1 - length(
+      regexp_replace(left(content, 2000), '[^.?!？؟\n]*[?？؟]+["”»)'']*(\s+|$)', '', 'g')
+    )::float8 / length(left(content, 2000))
+    else 0
+  end;
+
+comment on function memory.share_that_asks(text) is
+'How much of a text are sentences that end with a question mark, 0..1, by their length; of the '
+'first 2,000 characters.';
+grant execute on function memory.share_that_asks to memory_search;
+
 -- Languages that leave pronouns out, such as Spanish, cannot be told by them: their questions are
 -- never taken for general ones.
 create or replace function memory.asks_in_general(query text)

@@ -75,14 +75,37 @@ declare
   -- More than one only while texts wait to be indexed again.
   v_languages text[] := memory.query_languages(settings);
   v_language text;
-  v_vector tsvector := memory.query_vector(settings.text_search_config, coalesce(query, ''));
+  v_text text := coalesce(query, '');
+  v_vector tsvector := memory.query_vector(settings.text_search_config, v_text);
+  v_past text := case
+    when keyword_match = 'all' or settings.ranking = 'specified' then v_text
+    else memory.use_past_forms(v_text)
+  end;
+  v_past_vector tsvector;
   v_plain boolean := octet_length(query) = length(query)
     and not memory.reads_accents(settings.text_search_config)
     and cardinality(v_languages) = 1;
   v_query memory.keyword_query;
 begin
+  if v_past <> v_text then
+    v_past_vector := memory.query_vector(settings.text_search_config, v_past);
+    -- What is known may be told in the present: where somebody teaches.
+    if exists (
+      select
+      from memory.searchable_memories as m
+      where m.is_live
+        and m.tenant_id collate "POSIX" = settings.tenant_id
+        and memory.search_terms(m.tenant_id, m.search_vector) && memory.hash_terms(
+          settings.tenant_id,
+          tsvector_to_array(ts_delete(v_past_vector, tsvector_to_array(v_vector)))
+        )
+    ) then
+      v_text := v_past;
+      v_vector := v_past_vector;
+    end if;
+  end if;
   foreach v_language in array v_languages[2:] loop
-    v_vector := v_vector || memory.query_vector(v_language, coalesce(query, ''));
+    v_vector := v_vector || memory.query_vector(v_language, v_text);
   end loop;
   if v_vector = '' then
     return null;
@@ -94,7 +117,7 @@ begin
       select w.lexeme
       from unnest(v_languages) as l (language)
       cross join lateral unnest(
-        memory.query_lexemes(l.language, query)
+        memory.query_lexemes(l.language, v_text)
       ) with ordinality as w (lexeme, position)
       group by w.lexeme
       order by min(w.position), w.lexeme
@@ -135,8 +158,9 @@ end;
 $$;
 
 comment on function memory.read_query(text, text, memory.settings) is
-'Parses a query for keyword search, which matches any or all of its words. NULL if the query has '
-'no searchable word.';
+'Parses a query for keyword search, which matches any or all of its words: any of them also as '
+'memory.use_past_forms reads it, if a memory has such a form. NULL if the query has no searchable '
+'word.';
 grant execute on function memory.read_query to memory_owner;
 
 -- begin atomic instead of SET search_path, so that the planner inlines the function.
@@ -500,9 +524,24 @@ as $$
     (question).of_state
     and (not (question).of_own or memory.normalize_name(subject) = any ((question).selves))
     and p.lexemes <> '{}' and p.lexemes <@ (question).lexemes
-    and (question).core <@ (
-      p.lexemes || tsvector_to_array(memory.query_vector(text_search_config, subject))
-    )
+    and case
+      when (question).core <@ (p.lexemes || p.of_subject) then true
+      -- "What is my job? (works as)": read_relations adds what a fact calls it.
+      when p.lexemes && (question).core then (question).core <@ (
+        p.lexemes || p.of_subject || tsvector_to_array(
+          memory.query_vector(
+            text_search_config,
+            array_to_string(
+              (
+                memory.synonyms_of(array_to_string(memory.key_words(predicate), ' '), null)
+              ).words,
+              ' '
+            )
+          )
+        )
+      )
+      else false
+    end
     -- What somebody does not eat is no answer to what they eat.
     and memory.normalize_name(predicate)
       !~ (
@@ -513,14 +552,16 @@ as $$
     values (
       tsvector_to_array(
         memory.query_vector(text_search_config, replace(predicate, '_', ' '))
-      )
+      ),
+      tsvector_to_array(memory.query_vector(text_search_config, subject))
     )
-  ) as p (lexemes);
+  ) as p (lexemes, of_subject);
 $$;
 
 comment on function memory.asks_for(memory.question, text, text, text) is
 'Whether a question asks for just what a fact of this subject holds under this predicate: it '
-'contains the predicate, no other words but those of the subject and such as use or name, and is '
+'contains the predicate, no other words but those of the subject, those that mean the same '
+'(memory.synonyms_of), and such as use or name, and is '
 'not about what happened. Who asks for something of his or her own asks for facts about the user '
 'only (memory.subjects_of_user). NULL if words do not count.';
 grant execute on function memory.asks_for to memory_owner;
@@ -556,6 +597,7 @@ begin atomic
     select
       c.*,
       m.is_asked_for,
+      m.asking,
       coalesce(b.by_neighbors, 0) as by_neighbors,
       coalesce(b.by_session, 0) as by_session,
       greatest(
@@ -616,6 +658,15 @@ begin atomic
           then (question).of_happening and (question).core <@ tsvector_to_array(s.search_vector)
         end
         as is_asked_for,
+        case
+          when c.memory_type = 'episode'
+            and (question).names !~ (
+              ' (ask|asks|asked|asking|question|questions|wonder|wondered|frag|frage|fragen|fragte|'
+              'gefragt|demande|demander|question|pregunta|preguntar|pregunto|vraag|vragen|vroeg) '
+            )
+          then memory.share_that_asks(s.content)
+        end
+        as asking,
         (question).of_self
         and array[
           memory.normalize_name(
@@ -725,7 +776,10 @@ begin atomic
           )
         )
         else d.relevance
-      end as evidence
+      end
+      -- What somebody asked is hardly ever what answers the same question.
+      * case when d.asking > 2.0 / 3 then 1 - d.asking / 2 else 1 end
+      as evidence
   ) as w
   cross join lateral (
     select
@@ -769,7 +823,9 @@ comment on function memory.judge_candidates(
 'present. The less relevant a fact or rule is, the smaller its boosts of time and user. The words '
 'of a fact that the query asks for (memory.asks_for) count in full, and as those of an episode; '
 'so do those of an episode that holds all that a question names which asks what happened. An '
-'episode''s words count as those of a fact if the query has no word but a name. outcome: "no '
+'episode''s words count as those of a fact if the query has no word but a name. An episode of '
+'which more than two thirds ask (memory.share_that_asks) has half as much evidence, unless the '
+'query is about what was asked. outcome: "no '
 'match" for all if even the best of so many documents has less evidence by meaning, words and '
 'name (and time, if the query asks for what there is at a time) than memory.required_evidence '
 'says, for a question in general if it mentions nobody; "below relevance" if the relevance is '

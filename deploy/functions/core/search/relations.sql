@@ -41,18 +41,19 @@ as $$
       'father,dad,daddy,papa,+parents', 'vater,vati,papa,papi,+eltern', 'père,papa,+parents',
       'padre,papá,+padres', 'vader,pap,papa,+ouders'
     ),
-    ('parents', 'eltern', 'parents', 'padres', 'ouders'),
+    ('parents,folks', 'eltern', 'parents', 'padres', 'ouders'),
     (
-      'wife,spouse,partner', 'frau,ehefrau,partnerin', 'femme,épouse', 'mujer,esposa',
+      'wife,spouse,partner,married to,is married to,+significant other,+other half,+better half', 'frau,ehefrau,partnerin', 'femme,épouse', 'mujer,esposa',
       'vrouw,partner'
     ),
     (
-      'husband,spouse,partner', 'mann,ehemann,partner', 'mari,époux', 'marido,esposo', 'man,partner'
+      'husband,hubby,spouse,partner,married to,is married to,+significant other,+other half,+better half',
+      'mann,ehemann,partner', 'mari,époux', 'marido,esposo', 'man,partner'
     ),
-    ('girlfriend,fiancée,partner', 'freundin,verlobte,partnerin', 'copine', 'novia', 'vriendin'),
-    ('boyfriend,fiancé,partner', 'freund,verlobter,partner', 'copain', 'novio', 'vriend'),
+    ('girlfriend,gf,fiancée,fiancee,partner', 'freundin,verlobte,partnerin', 'copine', 'novia', 'vriendin'),
+    ('boyfriend,bf,fiancé,fiance,partner', 'freund,verlobter,partner', 'copain', 'novio', 'vriend'),
     (
-      'son,+sons,+child,+children,+kid,+kids', 'sohn,+söhne,+kind,+kinder', 'fils,+enfant,+enfants',
+      'son,boy,+sons,+child,+children,+kid,+kids', 'sohn,+söhne,+kind,+kinder', 'fils,+enfant,+enfants',
       'hijo,+hijos', 'zoon,+kind,+kinderen'
     ),
     (
@@ -105,7 +106,7 @@ as $$
       'collègue,+collègues', 'colega,+colegas', 'collega,+collegas'
     ),
     (
-      'friend,+friends', 'freund,freundin,+freunde', 'ami,amie,+amis', 'amigo,amiga,+amigos',
+      'friend,buddy,pal,mate,+friends', 'freund,freundin,+freunde', 'ami,amie,+amis', 'amigo,amiga,+amigos',
       'vriend,vriendin,+vrienden'
     ),
     (
@@ -147,12 +148,12 @@ as $$
     values
     ('name,full name', 'name', 'nom', 'nombre', 'naam'),
     (
-      'job,work,occupation,profession,career,job title,role,works as,works at',
+      'job,work,occupation,profession,career,job title,role,works as',
       'beruf,job,arbeite,arbeitet als,arbeitet bei', 'métier,profession,emploi,travaille',
       'profesión,oficio,empleo,trabajo', 'beroep,baan,werk'
     ),
     (
-      'employer,company,works at,works for', 'arbeitgeber,firma,arbeitet bei',
+      'employer,company,works at,works for,+work', 'arbeitgeber,firma,arbeitet bei',
       'employeur,entreprise', 'empleador,empresa', 'werkgever,bedrijf'
     ),
     (
@@ -170,9 +171,23 @@ as $$
       'e mail,e-mail,courriel', 'correo,correo electrónico', 'e mail,e-mail,mailadres'
     ),
     (
-      'birthday,date of birth,birth date,born,born on', 'geburtstag,geburtsdatum',
-      'anniversaire,date de naissance', 'cumpleaños,fecha de nacimiento',
-      'verjaardag,geboortedatum'
+      'birthday,date of birth,birth date,born,born on,+age', 'geburtstag,geburtsdatum,+alter',
+      'anniversaire,date de naissance,+âge', 'cumpleaños,fecha de nacimiento,+edad',
+      'verjaardag,geboortedatum,+leeftijd'
+    ),
+    ('age', 'alter', 'âge', 'edad', 'leeftijd'),
+    (
+      'hometown,home town,birthplace,from,is from,comes from,born in,origin',
+      'heimatstadt,heimat,geburtsort,herkunft', 'ville natale', 'ciudad natal', 'geboorteplaats'
+    ),
+    (
+      'project,projects,current project,current projects,working on,works on,is working on',
+      'projekt,projekte,aktuelles projekt', 'projet,projets', 'proyecto,proyectos',
+      'project,projecten'
+    ),
+    (
+      'goal,aim,ambition,dream,aspiration,+goals,+aims,+ambitions,+dreams', 'ziel,traum,+ziele',
+      'objectif,rêve', 'meta,sueño', 'doel,droom'
     ),
     ('car,vehicle,drives', 'auto,wagen,fährt', 'voiture', 'coche,carro', 'auto'),
     ('hobby,pastime,+hobbies', 'hobby,+hobbys', 'loisir,+loisirs', 'afición,+aficiones', 'hobby'),
@@ -226,6 +241,116 @@ create or replace function memory.naming_predicates()
 comment on function memory.naming_predicates() is
 'The predicates of facts whose content may begin with what somebody is called.';
 grant execute on function memory.naming_predicates to memory_search;
+
+create or replace function memory.restate_question(query text)
+  returns text
+  language plpgsql
+  immutable
+  strict
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  -- How a question begins and ends around whom it is about, and what it asks for.
+  v_idioms jsonb := '{
+    "what do": {
+      "do": "job", "do for a living": "job", "do for work": "job", "drive": "car"
+    },
+    "what does": {
+      "do": "job", "do for a living": "job", "do for work": "job", "drive": "car"
+    },
+    "who do": {"work for": "employer"},
+    "who does": {"work for": "employer"},
+    "what am": {"working on": "project"},
+    "what are": {"working on": "project"},
+    "what is": {"working on": "project"},
+    "how old am": {"": "age"},
+    "how old is": {"": "age"},
+    "how tall am": {"": "height"},
+    "how tall is": {"": "height"},
+    "where am": {"from": "hometown"},
+    "where is": {"from": "hometown"},
+    "where do": {"come from": "hometown"},
+    "where does": {"come from": "hometown"},
+    "where was": {"born": "birthplace"},
+    "when was": {"born": "birthday"},
+    "was mache": {"beruflich": "job", "von beruf": "job"},
+    "was macht": {"beruflich": "job", "von beruf": "job"},
+    "was bin": {"von beruf": "job"},
+    "was ist": {"von beruf": "job"},
+    "wie alt bin": {"": "age"},
+    "wie alt ist": {"": "age"},
+    "woher komme": {"": "hometown"},
+    "woher kommt": {"": "hometown"},
+    "wo bin": {"geboren": "birthplace"},
+    "wo ist": {"geboren": "birthplace"},
+    "wo wurde": {"geboren": "birthplace"},
+    "wann bin": {"geboren": "birthday"},
+    "wann ist": {"geboren": "birthday"},
+    "wann wurde": {"geboren": "birthday"},
+    "que fait": {"dans la vie": "job"},
+    "quel âge a": {"": "age"},
+    "a qué se dedica": {"": "job"},
+    "cuántos años tiene": {"": "age"},
+    "wat doe": {"voor werk": "job"},
+    "wat doet": {"voor werk": "job"},
+    "hoe oud ben": {"": "age"},
+    "hoe oud is": {"": "age"}
+  }'::jsonb;
+  v_words text[] := memory.key_words(left(query, 200));
+  v_text text;
+  v_restated text;
+begin
+  if cardinality(v_words) not between 3 and 16
+    or not v_idioms ?| array(
+      select array_to_string(v_words[1:n.words], ' ') from generate_series(2, 4) as n (words)
+    )
+  then
+    return null;
+  end if;
+
+  v_text := regexp_replace(
+    array_to_string(v_words, ' '),
+    ' (right now|now|today|these days|currently|at the moment|again|please)$', ''
+  );
+  select
+    'What is '
+    || case
+      when w.who = any ('{i,ich,ik}'::text[]) then 'my'
+      when w.who = any ('{we,wir}'::text[]) then 'our'
+      else w.who || '''s'
+    end
+    || ' ' || i.property || '?'
+  into v_restated
+  from generate_series(2, 4) as n (words)
+  cross join lateral (
+    select array_to_string(v_words[1:n.words], ' ') as beginning
+  ) as b
+  cross join lateral jsonb_each_text(v_idioms -> b.beginning) as i (ending, property)
+  cross join lateral (
+    select
+      substr(
+        v_text, length(b.beginning) + 2,
+        length(v_text) - length(b.beginning) - length(rtrim(' ' || i.ending)) - 1
+      ) as who
+    where v_text like b.beginning || ' %' || rtrim(' ' || i.ending)
+  ) as w
+  where w.who ~ '^[[:alnum:]]+( [[:alnum:]]+){0,3}$'
+    and w.who <> all (
+      '{you,it,this,that,they,she,he,these,those,du,es,er,sie,il,elle}'::text[]
+    )
+  order by length(w.who), b.beginning collate "C", i.ending collate "C"
+  limit 1;
+  return v_restated;
+end;
+$$;
+
+comment on function memory.restate_question(text) is
+'A question that asks for a property of somebody without its name, with the name that facts are '
+'likely to give it: "What do I do for a living?" is "What is my job?", "How old is Ada?" "What is '
+'ada''s age?". NULL for any other text, and where only a pronoun says whom it is about. '
+'English, German, French, Dutch and Spanish.';
+grant execute on function memory.restate_question to memory_search;
 
 create or replace function memory.subjects_of_user(
   scope text,
@@ -321,7 +446,9 @@ create or replace function memory.read_relations(
   set plan_cache_mode = force_generic_plan -- planning costs more than it saves
 as $$
 declare
-  v_words text[] := memory.key_words(left(query, 1000));
+  v_restated text := memory.restate_question(query);
+  v_query text := coalesce(v_restated, query);
+  v_words text[] := memory.key_words(left(v_query, 1000));
   v_possessives jsonb := '{
     "my": "en", "our": "en", "mein": "de", "meine": "de", "meinem": "de", "meinen": "de",
     "meiner": "de", "meines": "de", "unser": "de", "unsere": "de", "unserem": "de",
@@ -350,6 +477,8 @@ declare
     'wie,wohnt,heißt,lebt,arbeitet,ruf,rufe,frag,sag,besuche,wenn,ob,ohne,über,est,a,avec,pour,de,'
     'à,et,ou,chez,que,quand,où,habite,appelle,es,está,con,para,y,o,cuando,vive,heeft,voor,van,bij,'
     'en,woont,aan}'::text[];
+  -- So it does where these come after "the".
+  v_the text[] := '{dog,puppy,cat,kitten,kids,children,boss,landlord,landlady,vet,wife,husband}'::text[];
   -- What makes something else of such a word: a mother tongue.
   v_after text[] := '{tongue,peeve,project,projects,company,companies,process,processes,theme,'
     'board,joke,jokes,smith,brother,sister}'::text[];
@@ -368,6 +497,8 @@ declare
     'called,tell,know,remember,remind,wer,wie,ist,sind,heißt,heisst,qui,est,comment,appelle,nom,quién,'
     'quien,es,cómo,como,llama,nombre,hoe,heet,naam}'::text[];
   v_names text;
+  v_is_found boolean;
+  v_asked text[];
   v_selves text[];
   v_naming text[] := memory.naming_predicates();
   v_relations memory.relations := row(query, null::memory.mentioned[], null::text);
@@ -375,6 +506,7 @@ begin
   if settings.boost_named = 0 or settings.ranking = 'specified'
     or (
       v_possessives ?| v_words or v_own ?| v_words or 's' = any (v_words) or v_verbs && v_words
+      or 'the' = any (v_words) and v_the && v_words
       or cardinality(v_words) <= 3
     ) is not true
   then
@@ -411,6 +543,14 @@ begin
           and v_words[w.position - 2] = any ('{what,where,who,when,how}'::text[])
         )
       union all
+      -- Who feeds the dog?
+      select w.position, w.position, 'user', 'en'
+      from words as w
+      where w.word = 'the' and v_words[w.position + 1] = any (v_the)
+        -- The dog of a friend is another one.
+        and (v_words[w.position + 2] = any ('{of,from,next,who,which,that,with}'::text[]))
+          is not true
+      union all
       -- Where do I work?
       select w.position, w.position, 'user', v_pronouns ->> w.word
       from words as w
@@ -445,7 +585,9 @@ begin
   mentions as (
     select
       o.position, o.begins, o.ends, o.subject_key, o.language, p.relation,
-      s.words as predicate_keys, s.of_person
+      -- A fact may say what somebody has.
+      s.words || array(select 'has ' || k.word from unnest(s.words) as k (word)) as predicate_keys,
+      s.of_person
     from owned as o
     cross join lateral (
       select array_to_string(v_words[o.position + o.skipped + 1:o.ends], ' ') as relation
@@ -601,8 +743,9 @@ begin
           select from relations as r where w.position between r.begins and r.ends
         )
         and not exists (select from told as n where w.word = any (memory.key_words(n.name)))
-    )
-  into v_names, v_relations.people, v_relations.rest
+    ),
+    count(*) > 0
+  into v_names, v_relations.people, v_relations.rest, v_is_found
   from (
     select
       o.*,
@@ -615,8 +758,47 @@ begin
 
   if v_relations.people is null then
     v_relations.rest := null;
+  else
+    -- What is asked about them may be called otherwise, too.
+    v_asked := array(
+      select k.predicate_key
+      from (values (string_to_array(v_relations.rest, ' '))) as r (words)
+      cross join generate_subscripts(r.words, 1) as p (position)
+      cross join generate_series(0, 2) as l (length)
+      cross join lateral memory.synonyms_of(
+        array_to_string(r.words[p.position:p.position + l.length], ' '), 'en'
+      ) as s
+      cross join unnest(s.words) as k (predicate_key)
+      where p.position + l.length <= cardinality(r.words) and not s.of_person
+    );
+    v_relations.rest := concat_ws(' ', v_relations.rest, array_to_string(v_asked, ' '));
+    select nullif(concat_ws(', ', v_names, string_agg(distinct f.predicate_key, ', ')), '')
+    into v_names
+    from (
+      select f.predicate_key
+      from memory.facts as f
+      where f.tenant_id = settings.tenant_id and f.predicate_key = any (v_asked)
+        and f.subject_key = any (array(select p.subject_key from unnest(v_relations.people) as p))
+        and f.validity = 'active' and f.planned_for is null
+        and memory.is_in_scope('fact', f.scope, read_relations.scope)
+      union all
+      select f.predicate_key
+      from memory.facts as f
+      where f.tenant_id = settings.tenant_id and f.predicate_key = any (v_asked)
+        and f.entity_id = any (array(select p.entity_id from unnest(v_relations.people) as p))
+        and f.validity = 'active' and f.planned_for is null
+        and memory.is_in_scope('fact', f.scope, read_relations.scope)
+    ) as f
+    -- Who asks where she works knows the word already.
+    where not exists (
+      select from unnest(v_words) as w (word)
+      where length(w.word) > 2 and starts_with(f.predicate_key, w.word)
+    );
   end if;
-  v_relations.query := read_relations.query || coalesce(' (' || v_names || ')', '');
+  v_relations.query := case
+    when v_is_found then v_query
+    else regexp_replace(read_relations.query, ' for a living\M', ' for work', 'i')
+  end || coalesce(' (' || v_names || ')', '');
   return v_relations;
 end;
 $$;

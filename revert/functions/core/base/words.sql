@@ -3,6 +3,8 @@
 begin;
 
 drop function memory.asks_in_general(text);
+drop function memory.share_that_asks(text);
+drop function memory.use_past_forms(text);
 drop function memory.asks_of_self(text);
 drop function memory.words_of(text);
 drop function memory.fold_words(text);

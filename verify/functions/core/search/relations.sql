@@ -5,6 +5,7 @@ select
   'memory.key_words(text)'::regprocedure,
   'memory.synonyms_of(text,text)'::regprocedure,
   'memory.naming_predicates()'::regprocedure,
+  'memory.restate_question(text)'::regprocedure,
   'memory.subjects_of_user(text,memory.settings)'::regprocedure,
   'memory.read_relations(text,text,memory.settings)'::regprocedure;
 rollback;
