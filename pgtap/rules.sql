@@ -529,7 +529,7 @@ values
   'PM001 | no rule has id <id> | Find rules with memory.search(query, types => ''{rule}'').',
   'a rule that does not exist'),
 (2, '(null)',
-  'PM001 | no rule has id <NULL> | Find rules with memory.search(query, types => ''{rule}'').',
+  'PM001 | no rule has id NULL | Find rules with memory.search(query, types => ''{rule}'').',
   'a NULL rule'),
 (3, format('(%L)', :'fact_id'),
   'PM001 | no rule has id <id> | Find rules with memory.search(query, types => ''{rule}'').',

@@ -633,6 +633,42 @@ $$;
 comment on function memory.refuse_reused_key(text) is
 'Raises PM004: an idempotency key was reused with other content.';
 
+create or replace function memory.refuse_unknown_rule(rule_id uuid)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  raise exception 'no rule has id %', coalesce(rule_id::text, 'NULL')
+    using errcode = 'PM001', hint = 'Find rules with memory.search(query, types => ''{rule}'').';
+end;
+$$;
+
+comment on function memory.refuse_unknown_rule(uuid) is
+'Raises the error for a rule that does not exist. Errors: PM001.';
+
+create or replace function memory.refuse_guarded(
+  memory_type text,
+  memory_id uuid
+)
+  returns void
+  language plpgsql
+  immutable
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+begin
+  raise exception '% % is guarded', memory_type, memory_id
+    using errcode = 'PM008',
+      hint = 'Read it with memory.query_memory, in the scope that it belongs to.';
+end;
+$$;
+
+comment on function memory.refuse_guarded(text, uuid) is
+'Raises the error for a memory that only memory.query_memory shows. Errors: PM008.';
+
 create or replace function memory.check_source(
   tenant_id text,
   source_butler text,

@@ -143,8 +143,7 @@ begin
   where r.tenant_id = v_tenant_id and r.id = revert_inversion.rule_id
   for no key update;
   if not found then
-    raise exception 'no rule has id %', revert_inversion.rule_id
-      using errcode = 'PM001', hint = 'Find rules with memory.search(query, types => ''{rule}'').';
+    perform memory.refuse_unknown_rule(revert_inversion.rule_id);
   end if;
   if v_rule.lifecycle_state = 'retracted' then
     raise exception 'rule % is forgotten', revert_inversion.rule_id

@@ -128,9 +128,7 @@ begin
   end if;
   v_memory := memory.columns_of_memory(v_tenant_id, memory_type, memory_id);
   if v_memory ->> 'policy' = 'billy' then
-    raise exception '% % is guarded', memory_type, memory_id
-      using errcode = 'PM008',
-        hint = 'Read it with memory.query_memory, in the scope that it belongs to.';
+    perform memory.refuse_guarded(memory_type, memory_id);
   end if;
   return v_memory || jsonb_build_object('memory_type', memory_type);
 end;

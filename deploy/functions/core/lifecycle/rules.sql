@@ -21,8 +21,7 @@ begin
   where r.tenant_id = new.tenant_id and r.id = new.rule_id
   for no key update;
   if not found then
-    raise exception 'no rule has id %', new.rule_id
-      using errcode = 'PM001', hint = 'Find rules with memory.search(query, types => ''{rule}'').';
+    perform memory.refuse_unknown_rule(new.rule_id);
   end if;
   if v_rule.lifecycle_state = 'retracted' then
     raise exception 'rule % is forgotten and cannot be marked', new.rule_id
@@ -330,8 +329,7 @@ begin
   from memory.rules as r
   where r.tenant_id = v_tenant_id and r.id = replace_rule.rule_id;
   if not found then
-    raise exception 'no rule has id %', coalesce(replace_rule.rule_id::text, 'NULL')
-      using errcode = 'PM001', hint = 'Find rules with memory.search(query, types => ''{rule}'').';
+    perform memory.refuse_unknown_rule(replace_rule.rule_id);
   end if;
   v_id := memory.store_rule(
     content,

@@ -97,9 +97,7 @@ begin
     return null;
   end if;
   if v_memory.is_guarded then
-    raise exception '% % is guarded', memory_type, memory_id
-      using errcode = 'PM008',
-        hint = 'Read it with memory.query_memory, in the scope that it belongs to.';
+    perform memory.refuse_guarded(memory_type, memory_id);
   end if;
 
   return (
@@ -264,9 +262,7 @@ begin
     return;
   end if;
   if v_memory.is_guarded then
-    raise exception '% % is guarded', memory_type, memory_id
-      using errcode = 'PM008',
-        hint = 'Read it with memory.query_memory, in the scope that it belongs to.';
+    perform memory.refuse_guarded(memory_type, memory_id);
   end if;
   select f.* into v_next from memory.foresee_states(v_memory, v_settings, as_of) as f;
 

@@ -459,7 +459,7 @@ declare
   -- Of these, only what follows is a property.
   v_pronouns jsonb := '{"i": "en", "ich": "de", "je": "fr", "j": "fr", "yo": "es", "ik": "nl"}'::jsonb;
   v_verbs text[] := '{work,live,arbeite,wohne,travaille,habite,trabajo,vivo,werk,woon}'::text[];
-  -- What only the user says of himself or herself.
+  -- Of these, what only the user says of himself or herself.
   v_spoken jsonb := '{"wohne": "de", "arbeite": "de", "vivo": "es"}'::jsonb;
   -- The user's, which goes without saying where none but such a word comes before it.
   v_own jsonb := '{

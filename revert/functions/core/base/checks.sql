@@ -3,6 +3,8 @@
 begin;
 
 drop function memory.check_source(text,text,uuid);
+drop function memory.refuse_guarded(text,uuid);
+drop function memory.refuse_unknown_rule(uuid);
 drop function memory.refuse_reused_key(text);
 drop function memory.check_idempotency_key(text,text);
 drop function memory.refuse_idempotency_key(text,text);

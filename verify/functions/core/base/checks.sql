@@ -30,5 +30,7 @@ select
   'memory.refuse_idempotency_key(text,text)'::regprocedure,
   'memory.check_idempotency_key(text,text)'::regprocedure,
   'memory.refuse_reused_key(text)'::regprocedure,
+  'memory.refuse_unknown_rule(uuid)'::regprocedure,
+  'memory.refuse_guarded(text,uuid)'::regprocedure,
   'memory.check_source(text,text,uuid)'::regprocedure;
 rollback;
