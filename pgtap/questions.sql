@@ -1,7 +1,7 @@
 -- What questions ask in other words than facts and remarks tell it.
 begin;
 \ir fixtures.sql
-select plan(47);
+select plan(50);
 
 select is(memory.restate_question(r.query), r.expected, r.what)
 from (values
@@ -93,7 +93,9 @@ from (values
   (1, 'What pet do you have?', 1.00, 'a text may be nothing but a question'),
   (2, 'Nice. What is it?', 0.71, 'or partly one'),
   (3, 'See https://x.y/?a=b', 0.00, 'a mark within an address asks nothing'),
-  (4, '', 0.00, 'nor does an empty text')
+  (4, '', 0.00, 'nor does an empty text'),
+  (5, 'I don''t have that information yet. What is it?', 1.00, 'who does not know asks'),
+  (6, 'You haven''t told me. I do not have a car.', 0.51, 'but not who has something else not')
 ) as r (position, content, expected, what)
 order by r.position;
 select memory_test.as_tenant('asked') \g /dev/null
@@ -106,6 +108,19 @@ select is(
 select is(
   memory_test.first_fact('When did I ask for the password of the network?'),
   'What is the password of the network?', 'unless it is asked for'
+);
+select memory_test.as_tenant('told') \g /dev/null
+select memory.store_messages(c.messages::jsonb, 'home', session_id => c.id, as_of => '2026-11-01Z')
+from (values
+  (uuid '00000000-0000-0000-0000-00000000000a', '[{"role": "user", "content": "Is that the landlord?"}, {"role": "user", "content": "landlord Petrakis"}]'),
+  (uuid '00000000-0000-0000-0000-00000000000b', '[{"role": "user", "content": "That is the landlord."}, {"role": "user", "content": "landlord Petrakis"}]')
+) as c (id, messages) \g /dev/null
+select results_eq(
+  $$ select m.content, round((max(m.neighbor_boost) / min(m.neighbor_boost))::numeric, 2)
+     from memory.rank_memories('landlord', as_of => '2026-11-02Z') as m
+     group by 1 order by 2 desc, 1 $$,
+  $$ values ('landlord Petrakis', 2.00), ('Is that the landlord?', 1.00), ('That is the landlord.', 1.00) $$,
+  'what follows a question is lifted twice as much as what follows a statement'
 );
 
 select * from finish();

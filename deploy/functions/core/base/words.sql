@@ -141,16 +141,29 @@ create or replace function memory.share_that_asks(content text)
   immutable
   parallel safe
   return case
-    when content ~ '[?？؟]'
+    when content ~* '[?？؟]|(n.?t|not) (have|know)|no (info|record|memor)|have(n| not)'
     then 1 - length(
-      regexp_replace(left(content, 2000), '[^.?!？؟\n]*[?？؟]+["”»)'']*(\s+|$)', '', 'g')
+      regexp_replace(
+        left(content, 2000),
+        '[^.?!？؟\n]*('
+        '[?？؟]+|'
+        '\m(don.?t|do not)( yet)? have [a-z ]*(information|info|details?|records?|memory|notes?)\M'
+        '[^.?!\n]*[.!]*|'
+        '\mno (information|info|records?|memory) (about|of|on|for)\M[^.?!\n]*[.!]*|'
+        '\m(haven.?t|have not) (told|mentioned|shared)\M[^.?!\n]*[.!]*|'
+        '\mi (don.?t|do not) know (yet|it|that|this|(what |who |where |when )?your)\M'
+        '[^.?!\n]*[.!]*'
+        ')["”»)'']*(\s+|$)',
+        '', 'gi'
+      )
     )::float8 / length(left(content, 2000))
     else 0
   end;
 
 comment on function memory.share_that_asks(text) is
-'How much of a text are sentences that end with a question mark, 0..1, by their length; of the '
-'first 2,000 characters.';
+'How much of a text are sentences that end with a question mark, or that say in English that one '
+'has not been told ("I don''t have that information yet"), 0..1, by their length; of the first '
+'2,000 characters.';
 grant execute on function memory.share_that_asks to memory_search;
 
 -- Languages that leave pronouns out, such as Spanish, cannot be told by them: their questions are

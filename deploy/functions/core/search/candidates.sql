@@ -294,7 +294,9 @@ as $$
 begin
   return query
   with turns as materialized (
-    select c.id, c.relevance, e.session_id, p.id as previous_id
+    select
+      c.id, c.relevance, e.session_id, p.id as previous_id,
+      e.content ~ '[?？؟]["”»)'']*\s*$' as asks
     from unnest(candidates) as c
     join memory.episodes as e on e.tenant_id = settings.tenant_id and e.id = c.id
     left join lateral (
@@ -311,7 +313,10 @@ begin
   neighbors as (
     select n.id, max(n.relevance) as best
     from (
-      select t.id, o.relevance from turns as t join turns as o on o.id = t.previous_id
+      -- What follows a question answers it.
+      select t.id, case when o.asks then 2 * o.relevance else o.relevance end as relevance
+      from turns as t
+      join turns as o on o.id = t.previous_id
       union all
       select t.previous_id, t.relevance from turns as t
     ) as n
@@ -330,7 +335,7 @@ begin
   )
   select
     t.id, t.session_id,
-    settings.boost_neighbors * coalesce(n.best, 0), settings.boost_session * s.best
+    least(1.0, settings.boost_neighbors * coalesce(n.best, 0)), settings.boost_session * s.best
   from turns as t
   join sessions as s on s.session_id = t.session_id
   left join neighbors as n on n.id = t.id;
@@ -339,7 +344,8 @@ $$;
 
 comment on function memory.boost_episodes(memory.fused_candidate[], memory.settings) is
 'Boosts for candidates that are turns of a session. by_neighbors: from the more relevant of the '
-'turns before and after it, if they are candidates. by_session: from the three most relevant '
+'turns before and after it, if they are candidates; one before it that ends with a question counts '
+'twice. by_session: from the three most relevant '
 'candidates of its session, their sum divided by three.';
 grant execute on function memory.boost_episodes to memory_owner;
 
@@ -776,10 +782,7 @@ begin atomic
           )
         )
         else d.relevance
-      end
-      -- What somebody asked is hardly ever what answers the same question.
-      * case when d.asking > 2.0 / 3 then 1 - d.asking / 2 else 1 end
-      as evidence
+      end as evidence
   ) as w
   cross join lateral (
     select
@@ -799,8 +802,12 @@ begin atomic
   ) as p
   cross join lateral (
     select
-      1 - (1 - w.evidence)
+      (
+        1 - (1 - w.evidence)
         * (1 - d.by_neighbors) * (1 - d.by_session) * (1 - p.by_name) * (1 - d.by_time)
+      )
+      -- What somebody asked is hardly ever what answers the same question.
+      * case when d.asking > 2.0 / 3 then 1 - d.asking / 2 else 1 end
       as relevance
   ) as r
   cross join lateral (
@@ -824,7 +831,7 @@ comment on function memory.judge_candidates(
 'of a fact that the query asks for (memory.asks_for) count in full, and as those of an episode; '
 'so do those of an episode that holds all that a question names which asks what happened. An '
 'episode''s words count as those of a fact if the query has no word but a name. An episode of '
-'which more than two thirds ask (memory.share_that_asks) has half as much evidence, unless the '
+'which more than two thirds ask (memory.share_that_asks) has half as much relevance, unless the '
 'query is about what was asked. outcome: "no '
 'match" for all if even the best of so many documents has less evidence by meaning, words and '
 'name (and time, if the query asks for what there is at a time) than memory.required_evidence '
