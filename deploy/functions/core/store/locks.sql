@@ -97,7 +97,8 @@ end;
 
 comment on function memory.facts_of_key(text, text, text, uuid, text, timestamptz) is
 'The facts that storing one under a key may change: those that are active or planned, and the '
-'superseded ones that a fact ends which comes late and begins at valid_from (NULL: none).';
+'superseded ones that a fact ends which comes late and begins at valid_from (NULL: none). What a '
+'plan that has begun ends is not among them.';
 
 -- The key-share lock conflicts with a merge of an entity, which locks it FOR UPDATE; the state is
 -- read after the lock.

@@ -461,6 +461,32 @@ comment on function memory.plan_action(
 ) is
 'memory.classify_action, with NULL instead of an error of the action itself.';
 
+create or replace function memory.facts_of_plans(
+  run memory.consolidation_runs,
+  plans memory.planned_action[]
+)
+  returns uuid[]
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select array(
+    select f.id
+    from unnest(plans) as p
+    cross join lateral memory.facts_of_key(
+      (run).tenant_id, p.scope, memory.spelling_key(p.subject), p.entity_id,
+      memory.predicate_key(p.predicate), p.valid_from
+    ) as f (id)
+    where p.memory_type = 'fact'
+    order by f.id
+  );
+$$;
+
+comment on function memory.facts_of_plans(
+  memory.consolidation_runs, memory.planned_action[]
+) is
+'The facts under the keys of some plans that storing may change (memory.facts_of_key).';
+
 -- One lock after the other as the actions come would not be in the order of locks.
 create or replace function memory.lock_plans(
   run memory.consolidation_runs,
@@ -487,7 +513,9 @@ declare
   );
   v_episode_ids uuid[];
 begin
-  perform memory.lock_entities_of_facts(run.tenant_id, v_fact_ids, v_entity_ids);
+  perform memory.lock_entities_of_facts(
+    run.tenant_id, v_fact_ids || memory.facts_of_plans(run, plans), v_entity_ids
+  );
   perform memory.lock_fact_key(run.tenant_id, k.scope, k.subject, k.entity_id, k.predicate)
   from (
     select distinct on (p.scope, k.anchor, k.predicate_key)
@@ -503,15 +531,7 @@ begin
     order by p.scope, k.anchor, k.predicate_key, p.subject, p.predicate
   ) as k;
   -- Others may have stored under the keys since the plans were made; now nobody does.
-  v_fact_ids := v_fact_ids || array(
-    select f.id
-    from unnest(plans) as p
-    cross join lateral memory.facts_of_key(
-      run.tenant_id, p.scope, memory.spelling_key(p.subject), p.entity_id,
-      memory.predicate_key(p.predicate), p.valid_from
-    ) as f (id)
-    where p.memory_type = 'fact'
-  );
+  v_fact_ids := v_fact_ids || memory.facts_of_plans(run, plans);
   -- A second update of a fact or rule looks at its episode again.
   v_episode_ids := run.episode_ids
     || array(select unnest(p.evidence) from unnest(plans) as p)

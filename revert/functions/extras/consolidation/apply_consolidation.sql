@@ -10,6 +10,7 @@ drop function memory.read_actions(jsonb);
 drop function memory.try_action(memory.consolidation_runs,memory.settings,text,bigint,bigint,jsonb,memory.consolidation_proposals,timestamp with time zone);
 drop function memory.apply_action(memory.consolidation_runs,memory.settings,text,bigint,jsonb,memory.consolidation_proposals,timestamp with time zone);
 drop function memory.lock_plans(memory.consolidation_runs,memory.planned_action[]);
+drop function memory.facts_of_plans(memory.consolidation_runs,memory.planned_action[]);
 drop function memory.plan_action(memory.consolidation_runs,memory.settings,text,jsonb,memory.consolidation_proposals,timestamp with time zone);
 drop function memory.keep_proposal(memory.consolidation_runs,memory.planned_action,bigint,jsonb,timestamp with time zone);
 drop function memory.proposal_key(memory.planned_action);

@@ -13,6 +13,7 @@ select
   'memory.proposal_key(memory.planned_action)'::regprocedure,
   'memory.keep_proposal(memory.consolidation_runs,memory.planned_action,bigint,jsonb,timestamp with time zone)'::regprocedure,
   'memory.plan_action(memory.consolidation_runs,memory.settings,text,jsonb,memory.consolidation_proposals,timestamp with time zone)'::regprocedure,
+  'memory.facts_of_plans(memory.consolidation_runs,memory.planned_action[])'::regprocedure,
   'memory.lock_plans(memory.consolidation_runs,memory.planned_action[])'::regprocedure,
   'memory.apply_action(memory.consolidation_runs,memory.settings,text,bigint,jsonb,memory.consolidation_proposals,timestamp with time zone)'::regprocedure,
   'memory.try_action(memory.consolidation_runs,memory.settings,text,bigint,bigint,jsonb,memory.consolidation_proposals,timestamp with time zone)'::regprocedure,
