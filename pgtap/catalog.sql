@@ -393,7 +393,7 @@ select results_eq(
      ('memory.nearest_neighbors(text,vector,text,integer,double precision,integer,'
       || 'timestamp with time zone)'),
      ('memory.read_query(text,text,memory.settings)'),
-     ('memory.read_relations(text,text,memory.settings)'),
+     ('memory.read_relations(text,text,memory.settings,boolean)'),
      ('memory.replaced_by_news(uuid)'), ('memory.tagged_entries(text[],text,integer,timestamp with time zone)'),
      ('memory.tagged_facts(jsonb,text,integer)'),
      ('memory.tenants_in(name,text,timestamp with time zone)'), ('memory.tenants_with_memories()'),

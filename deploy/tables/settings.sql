@@ -227,8 +227,8 @@ comment on column memory.settings.bm25_k1 is
 comment on column memory.settings.bm25_b is
 'How much long texts are penalized (b of BM25).';
 comment on column memory.settings.boost_neighbors is
-'Relevance that a perfectly relevant turn gives the turns before and after it, a question twice as '
-'much the one after; 0: off.';
+'Relevance that a perfectly relevant turn gives the turns before and after it; a question gives '
+'the answer after it twice as much. 0: off.';
 comment on column memory.settings.boost_session is
 'Relevance that three perfectly relevant episodes give all of their session; 0: off.';
 comment on column memory.settings.boost_named is

@@ -1350,7 +1350,7 @@ class Settings:
         bm25_k1: How much repeated words add (k1 of BM25).
         bm25_b: How much long texts are penalized (b of BM25).
         boost_neighbors: Relevance that a perfectly relevant turn gives the turns before and after
-            it, a question twice as much the one after; 0: off.
+            it; a question gives the answer after it twice as much. 0: off.
         boost_session: Relevance that three perfectly relevant episodes give all of their session;
             0: off.
         boost_named: Relevance that a memory gains if the query names its speaker (metadata.speaker

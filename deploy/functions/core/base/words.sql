@@ -86,26 +86,43 @@ as $$
     when left(query, 1000) !~* '\mdid' then query
     else (
       select string_agg(
-        case
-          -- At most seven words after it, in the same sentence.
-          when t.asked_at > coalesce(t.ended_at, 0) and t.position <= t.asked_at + 14
-            and t.previous is distinct from 'to'
-          then coalesce(v.forms ->> lower(t.word), t.word)
-          else t.word
-        end,
-        '' order by t.position
+        case when c.position = c.verb_at then v.forms ->> lower(c.word) else c.word end,
+        '' order by c.position
       )
       from (
         select
-          m.groups[1] as word,
-          m.position,
-          lag(lower(m.groups[1]), 2) over preceding as previous,
-          max(m.position) filter (where m.groups[1] ~* '^didn?$') over preceding as asked_at,
-          max(m.position) filter (where m.groups[1] ~ '[.?!;\n]') over preceding as ended_at
-        from regexp_matches(left(query, 1000), '[[:alpha:]]+|[^[:alpha:]]+', 'g')
-          with ordinality as m (groups, position)
-        window preceding as (order by m.position)
-      ) as t
+          t.word,
+          t.position,
+          -- The last one: "How did the morning run go?"
+          max(t.position) filter (
+            where v.forms ? lower(t.word)
+              -- At most seven words after "did", in the same clause.
+              and t.asked_at > coalesce(t.ended_at, 0) and t.position <= t.asked_at + 14
+              -- A noun, or something else than a past form.
+              and (
+                t.previous = any (
+                  '{to,the,a,an,my,our,your,his,her,its,their,this,that,s,can,could,will,would,'
+                  'should,may,might,must}'::text[]
+                )
+              ) is not true
+          ) over (partition by t.asked_at) as verb_at
+        from (
+          select
+            m.groups[1] as word,
+            m.position,
+            lag(lower(m.groups[1]), 2) over preceding as previous,
+            max(m.position) filter (where m.groups[1] ~* '^didn?$') over preceding as asked_at,
+            max(m.position) filter (
+              where m.groups[1] ~ '[.?!;\n]'
+                or lower(m.groups[1]) = any (
+                  '{say,tell,mention,if,that,when,while,because,before,after}'::text[]
+                )
+            ) over preceding as ended_at
+          from regexp_matches(left(query, 1000), '[[:alpha:]]+|[^[:alpha:]]+', 'g')
+            with ordinality as m (groups, position)
+          window preceding as (order by m.position)
+        ) as t
+      ) as c
     ) || substr(query, 1001)
   end
   from (
@@ -129,41 +146,66 @@ as $$
 $$;
 
 comment on function memory.use_past_forms(text) is
-'A question with "did" with its irregular verbs as statements have them: "What did Emil lose?" '
-'becomes "What did Emil lost?", whose words a text with "lost" contains. Those are changed that '
-'follow "did" in its sentence, at most seven words later, unless after "to"; of the first 1,000 '
-'characters. Any other text as it is; NULL for NULL.';
+'A question with "did" with its irregular verb as statements have it: "What did Emil lose?" '
+'becomes "What did Emil lost?", whose words a text with "lost" contains. Changed is the last one '
+'of a clause, at most seven words after "did", unless an article or a word such as "to" precedes '
+'it; in the first 1,000 characters. Any other text as it is; NULL for NULL.';
 grant execute on function memory.use_past_forms to memory_search;
 
-create or replace function memory.share_that_asks(content text)
-  returns float8
+create or replace function memory.ends_with_question(content text)
+  returns boolean
   language sql
   immutable
   parallel safe
+  return right(content, 100) ~ '[?？؟]["”»)'']*\s*$';
+
+comment on function memory.ends_with_question(text) is
+'Whether the last sentence of a text has a question mark.';
+grant execute on function memory.ends_with_question to memory_search;
+
+create or replace function memory.share_that_asks(content text)
+  returns float8
+  language plpgsql
+  immutable
+  strict
+  parallel safe
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+declare
+  v_text text := left(content, 2000);
+  v_rest text;
+begin
+  if v_text !~* '[?？؟]|(n.?t|not)( yet)? (have|know)|no (info|record|memor)|have(n.?t| not) ' then
+    return 0;
+  end if;
+  v_rest := regexp_replace(
+    -- "I'm allergic to nuts, remember?" and "Can you remind me that ...?" tell something.
+    regexp_replace(
+      v_text, '(, (right|ok|okay|remember|correct|isn.?t it)|\mremind me (that|to)\M[^.?!\n]*)\?',
+      '\1.', 'gi'
+    ),
+    '[^.?!？؟\n0-9]*('
+    '[?？؟]+|'
+    '\m(don.?t|do not)( yet)? have (that |this |any |the )?(information|info|details?|records?|'
+    'memory|notes?)( yet)?[.!]+|'
+    '\mno (information|info|records?|memory) (about|of|on|for)\M[^.?!\n]*[.!]+|'
+    '\myou (haven.?t|have not) (told|mentioned|shared)\M[^.?!\n]*[.!]+|'
+    '\mi (don.?t|do not) know (yet|it|that|this|(what |who |where |when )?your)\M[^.?!\n]*[.!]+'
+    ')["”»)'']*(\s+|$)',
+    '', 'gi'
+  );
+  -- "What is the code? 4711." answers itself.
   return case
-    when content ~* '[?？؟]|(n.?t|not) (have|know)|no (info|record|memor)|have(n| not)'
-    then 1 - length(
-      regexp_replace(
-        left(content, 2000),
-        '[^.?!？؟\n]*('
-        '[?？؟]+|'
-        '\m(don.?t|do not)( yet)? have [a-z ]*(information|info|details?|records?|memory|notes?)\M'
-        '[^.?!\n]*[.!]*|'
-        '\mno (information|info|records?|memory) (about|of|on|for)\M[^.?!\n]*[.!]*|'
-        '\m(haven.?t|have not) (told|mentioned|shared)\M[^.?!\n]*[.!]*|'
-        '\mi (don.?t|do not) know (yet|it|that|this|(what |who |where |when )?your)\M'
-        '[^.?!\n]*[.!]*'
-        ')["”»)'']*(\s+|$)',
-        '', 'gi'
-      )
-    )::float8 / length(left(content, 2000))
-    else 0
+    when v_rest ~ '[0-9]' then 0
+    else 1 - length(v_rest)::float8 / length(v_text)
   end;
+end;
+$$;
 
 comment on function memory.share_that_asks(text) is
-'How much of a text are sentences that end with a question mark, or that say in English that one '
-'has not been told ("I don''t have that information yet"), 0..1, by their length; of the first '
-'2,000 characters.';
+'How much of a text are sentences that end with a question mark, or in which somebody says in '
+'English not to have been told something ("I don''t have that information yet."), 0..1, by their '
+'length; of the first 2,000 characters. 0 if there is a number: it tells something. NULL for NULL.';
 grant execute on function memory.share_that_asks to memory_search;
 
 -- Languages that leave pronouns out, such as Spanish, cannot be told by them: their questions are

@@ -70,6 +70,7 @@ create or replace function memory.read_query(
   stable
   set search_path = pg_catalog, memory, public, pg_temp
   set client_min_messages = warning -- no NOTICE about words too long to index
+  set enable_seqscan = off -- one row is enough, but none must not take all
 as $$
 declare
   -- More than one only while texts wait to be indexed again.
@@ -82,6 +83,7 @@ declare
     else memory.use_past_forms(v_text)
   end;
   v_past_vector tsvector;
+  v_past_terms bigint[];
   v_plain boolean := octet_length(query) = length(query)
     and not memory.reads_accents(settings.text_search_config)
     and cardinality(v_languages) = 1;
@@ -89,16 +91,17 @@ declare
 begin
   if v_past <> v_text then
     v_past_vector := memory.query_vector(settings.text_search_config, v_past);
+    v_past_terms := memory.hash_terms(
+      settings.tenant_id,
+      tsvector_to_array(ts_delete(v_past_vector, tsvector_to_array(v_vector)))
+    );
     -- What is known may be told in the present: where somebody teaches.
-    if exists (
+    if v_past_terms <> '{}' and exists (
       select
       from memory.searchable_memories as m
       where m.is_live
         and m.tenant_id collate "POSIX" = settings.tenant_id
-        and memory.search_terms(m.tenant_id, m.search_vector) && memory.hash_terms(
-          settings.tenant_id,
-          tsvector_to_array(ts_delete(v_past_vector, tsvector_to_array(v_vector)))
-        )
+        and memory.search_terms(m.tenant_id, m.search_vector) && v_past_terms
     ) then
       v_text := v_past;
       v_vector := v_past_vector;
@@ -296,7 +299,7 @@ begin
   with turns as materialized (
     select
       c.id, c.relevance, e.session_id, p.id as previous_id,
-      e.content ~ '[?？؟]["”»)'']*\s*$' as asks
+      e.metadata ->> 'speaker' as speaker, memory.ends_with_question(e.content) as asks
     from unnest(candidates) as c
     join memory.episodes as e on e.tenant_id = settings.tenant_id and e.id = c.id
     left join lateral (
@@ -313,8 +316,13 @@ begin
   neighbors as (
     select n.id, max(n.relevance) as best
     from (
-      -- What follows a question answers it.
-      select t.id, case when o.asks then 2 * o.relevance else o.relevance end as relevance
+      -- What somebody else says after a question answers it.
+      select
+        t.id,
+        case
+          when o.asks and (t.speaker <> o.speaker) is not false then 2 * o.relevance
+          else o.relevance
+        end as relevance
       from turns as t
       join turns as o on o.id = t.previous_id
       union all
@@ -344,8 +352,8 @@ $$;
 
 comment on function memory.boost_episodes(memory.fused_candidate[], memory.settings) is
 'Boosts for candidates that are turns of a session. by_neighbors: from the more relevant of the '
-'turns before and after it, if they are candidates; one before it that ends with a question counts '
-'twice. by_session: from the three most relevant '
+'turns before and after it, if they are candidates; one before it that ends with a question of '
+'somebody else counts twice. by_session: from the three most relevant '
 'candidates of its session, their sum divided by three.';
 grant execute on function memory.boost_episodes to memory_owner;
 
@@ -668,7 +676,8 @@ begin atomic
           when c.memory_type = 'episode'
             and (question).names !~ (
               ' (ask|asks|asked|asking|question|questions|wonder|wondered|frag|frage|fragen|fragte|'
-              'gefragt|demande|demander|question|pregunta|preguntar|pregunto|vraag|vragen|vroeg) '
+              'gefragt|demande|demander|pregunta|preguntar|pregunto|vraag|vragen|vroeg|request|'
+              'requested|want to know|wanted to know) '
             )
           then memory.share_that_asks(s.content)
         end
@@ -831,8 +840,8 @@ comment on function memory.judge_candidates(
 'of a fact that the query asks for (memory.asks_for) count in full, and as those of an episode; '
 'so do those of an episode that holds all that a question names which asks what happened. An '
 'episode''s words count as those of a fact if the query has no word but a name. An episode of '
-'which more than two thirds ask (memory.share_that_asks) has half as much relevance, unless the '
-'query is about what was asked. outcome: "no '
+'which more than two thirds ask (memory.share_that_asks) has 1 - half of that share of its '
+'relevance, unless the query is about what was asked. outcome: "no '
 'match" for all if even the best of so many documents has less evidence by meaning, words and '
 'name (and time, if the query asks for what there is at a time) than memory.required_evidence '
 'says, for a question in general if it mentions nobody; "below relevance" if the relevance is '

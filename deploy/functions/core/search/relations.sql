@@ -149,7 +149,7 @@ as $$
     ('name,full name', 'name', 'nom', 'nombre', 'naam'),
     (
       'job,work,occupation,profession,career,job title,role,works as',
-      'beruf,job,arbeite,arbeitet als,arbeitet bei', 'métier,profession,emploi,travaille',
+      'beruf,job,arbeite,arbeitet als', 'métier,profession,emploi,travaille',
       'profesión,oficio,empleo,trabajo', 'beroep,baan,werk'
     ),
     (
@@ -177,7 +177,7 @@ as $$
     ),
     ('age', 'alter', 'âge', 'edad', 'leeftijd'),
     (
-      'hometown,home town,birthplace,from,is from,comes from,born in,origin',
+      'hometown,home town,birthplace,is from,comes from,born in,origin',
       'heimatstadt,heimat,geburtsort,herkunft', 'ville natale', 'ciudad natal', 'geboorteplaats'
     ),
     (
@@ -186,8 +186,8 @@ as $$
       'project,projecten'
     ),
     (
-      'goal,aim,ambition,dream,aspiration,+goals,+aims,+ambitions,+dreams', 'ziel,traum,+ziele',
-      'objectif,rêve', 'meta,sueño', 'doel,droom'
+      'goal,aim,ambition,aspiration,+goals,+aims,+ambitions', 'ziel,+ziele', 'objectif', 'meta',
+      'doel'
     ),
     ('car,vehicle,drives', 'auto,wagen,fährt', 'voiture', 'coche,carro', 'auto'),
     ('hobby,pastime,+hobbies', 'hobby,+hobbys', 'loisir,+loisirs', 'afición,+aficiones', 'hobby'),
@@ -270,8 +270,8 @@ declare
     "how tall is": {"": "height"},
     "where am": {"from": "hometown"},
     "where is": {"from": "hometown"},
-    "where do": {"come from": "hometown"},
-    "where does": {"come from": "hometown"},
+    "where do": {"work": "employer", "come from": "hometown"},
+    "where does": {"work": "employer", "come from": "hometown"},
     "where was": {"born": "birthplace"},
     "when was": {"born": "birthday"},
     "was mache": {"beruflich": "job", "von beruf": "job"},
@@ -280,6 +280,8 @@ declare
     "was ist": {"von beruf": "job"},
     "wie alt bin": {"": "age"},
     "wie alt ist": {"": "age"},
+    "wo arbeite": {"": "employer"},
+    "wo arbeitet": {"": "employer"},
     "woher komme": {"": "hometown"},
     "woher kommt": {"": "hometown"},
     "wo bin": {"geboren": "birthplace"},
@@ -297,11 +299,12 @@ declare
     "hoe oud ben": {"": "age"},
     "hoe oud is": {"": "age"}
   }'::jsonb;
-  v_words text[] := memory.key_words(left(query, 200));
+  v_words text[] := memory.key_words(left(query, 201));
   v_text text;
+  v_now text;
   v_restated text;
 begin
-  if cardinality(v_words) not between 3 and 16
+  if length(query) > 200 or cardinality(v_words) not between 3 and 16
     or not v_idioms ?| array(
       select array_to_string(v_words[1:n.words], ' ') from generate_series(2, 4) as n (words)
     )
@@ -309,10 +312,9 @@ begin
     return null;
   end if;
 
-  v_text := regexp_replace(
-    array_to_string(v_words, ' '),
-    ' (right now|now|today|these days|currently|at the moment|again|please)$', ''
-  );
+  v_text := regexp_replace(array_to_string(v_words, ' '), ' (again|please|then)$', '');
+  v_now := (regexp_match(v_text, ' (right now|now|today|these days|currently|at the moment)$'))[1];
+  v_text := left(v_text, length(v_text) - coalesce(length(v_now) + 1, 0));
   select
     'What is '
     || case
@@ -320,7 +322,7 @@ begin
       when w.who = any ('{we,wir}'::text[]) then 'our'
       else w.who || '''s'
     end
-    || ' ' || i.property || '?'
+    || ' ' || i.property || case when v_now is not null then ' now' else '' end || '?'
   into v_restated
   from generate_series(2, 4) as n (words)
   cross join lateral (
@@ -331,11 +333,15 @@ begin
     select
       substr(
         v_text, length(b.beginning) + 2,
-        length(v_text) - length(b.beginning) - length(rtrim(' ' || i.ending)) - 1
+        greatest(
+          0, length(v_text) - length(b.beginning) - length(rtrim(' ' || i.ending)) - 1
+        )
       ) as who
     where v_text like b.beginning || ' %' || rtrim(' ' || i.ending)
   ) as w
   where w.who ~ '^[[:alnum:]]+( [[:alnum:]]+){0,3}$'
+    -- Who asks what to do today does not ask for a job.
+    and (i.ending <> 'do' or v_now is null or v_now = any ('{these days,currently}'::text[]))
     and w.who <> all (
       '{you,it,this,that,they,she,he,these,those,du,es,er,sie,il,elle}'::text[]
     )
@@ -436,7 +442,8 @@ set local role memory_search;
 create or replace function memory.read_relations(
   query text,
   scope text,
-  settings memory.settings
+  settings memory.settings,
+  restates boolean default true
 )
   returns memory.relations
   language plpgsql
@@ -446,7 +453,7 @@ create or replace function memory.read_relations(
   set plan_cache_mode = force_generic_plan -- planning costs more than it saves
 as $$
 declare
-  v_restated text := memory.restate_question(query);
+  v_restated text := case when restates then memory.restate_question(query) end;
   v_query text := coalesce(v_restated, query);
   v_words text[] := memory.key_words(left(v_query, 1000));
   v_possessives jsonb := '{
@@ -477,7 +484,7 @@ declare
     'wie,wohnt,heißt,lebt,arbeitet,ruf,rufe,frag,sag,besuche,wenn,ob,ohne,über,est,a,avec,pour,de,'
     'à,et,ou,chez,que,quand,où,habite,appelle,es,está,con,para,y,o,cuando,vive,heeft,voor,van,bij,'
     'en,woont,aan}'::text[];
-  -- So it does where these come after "the".
+  -- These are the user's, too, after "the".
   v_the text[] := '{dog,puppy,cat,kitten,kids,children,boss,landlord,landlady,vet,wife,husband}'::text[];
   -- What makes something else of such a word: a mother tongue.
   v_after text[] := '{tongue,peeve,project,projects,company,companies,process,processes,theme,'
@@ -547,9 +554,13 @@ begin
       select w.position, w.position, 'user', 'en'
       from words as w
       where w.word = 'the' and v_words[w.position + 1] = any (v_the)
-        -- The dog of a friend is another one.
-        and (v_words[w.position + 2] = any ('{of,from,next,who,which,that,with}'::text[]))
-          is not true
+        -- The dog of a friend is another one, and a dog park none.
+        and (
+          v_words[w.position + 2] = any (
+            '{of,from,next,who,which,that,with,in,at,on,i,we,you,he,she,they,park,food,fight,menu,'
+            'level,house,show}'::text[]
+          )
+        ) is not true
       union all
       -- Where do I work?
       select w.position, w.position, 'user', v_pronouns ->> w.word
@@ -587,6 +598,7 @@ begin
       o.position, o.begins, o.ends, o.subject_key, o.language, p.relation,
       -- A fact may say what somebody has.
       s.words || array(select 'has ' || k.word from unnest(s.words) as k (word)) as predicate_keys,
+      s.words,
       s.of_person
     from owned as o
     cross join lateral (
@@ -637,7 +649,7 @@ begin
         case when n.says_who then f.content else '' end as content,
         case when n.says_who then f.object_entity_id end as object_entity_id
       from mentions as m
-      cross join unnest(m.predicate_keys) as k (word)
+      cross join unnest(m.words) as k (word)
       cross join lateral (
         select array_agg(o.owner || '''s ' || k.word) as subject_keys
         from unnest(
@@ -744,7 +756,13 @@ begin
         )
         and not exists (select from told as n where w.word = any (memory.key_words(n.name)))
     ),
-    count(*) > 0
+    -- Whether a fact has what it asks for, which stands at its end.
+    exists (
+      select
+      from relations as r
+      where not r.of_person
+        and r.ends = cardinality(v_words) - (v_words[cardinality(v_words)] = 'now')::integer
+    )
   into v_names, v_relations.people, v_relations.rest, v_is_found
   from (
     select
@@ -761,8 +779,8 @@ begin
   else
     -- What is asked about them may be called otherwise, too.
     v_asked := array(
-      select k.predicate_key
-      from (values (string_to_array(v_relations.rest, ' '))) as r (words)
+      select distinct k.predicate_key
+      from (values ((string_to_array(v_relations.rest, ' '))[:30])) as r (words)
       cross join generate_subscripts(r.words, 1) as p (position)
       cross join generate_series(0, 2) as l (length)
       cross join lateral memory.synonyms_of(
@@ -770,10 +788,29 @@ begin
       ) as s
       cross join unnest(s.words) as k (predicate_key)
       where p.position + l.length <= cardinality(r.words) and not s.of_person
+        -- Their phone bill is no phone.
+        and (r.words[p.position + l.length + 1] <> all (v_joining)) is not true
+      order by k.predicate_key
     );
-    v_relations.rest := concat_ws(' ', v_relations.rest, array_to_string(v_asked, ' '));
-    select nullif(concat_ws(', ', v_names, string_agg(distinct f.predicate_key, ', ')), '')
-    into v_names
+    v_relations.rest := nullif(
+      concat_ws(' ', v_relations.rest, array_to_string(v_asked, ' ')), ''
+    );
+    select
+      nullif(
+        concat_ws(
+          ', ', v_names,
+          string_agg(distinct f.predicate_key, ', ') filter (
+            -- Who asks where she works knows the word already.
+            where not exists (
+              select from unnest(v_words) as w (word)
+              where length(w.word) > 2 and starts_with(f.predicate_key, w.word)
+            )
+          )
+        ),
+        ''
+      ),
+      v_is_found or count(*) > 0
+    into v_names, v_is_found
     from (
       select f.predicate_key
       from memory.facts as f
@@ -788,24 +825,24 @@ begin
         and f.entity_id = any (array(select p.entity_id from unnest(v_relations.people) as p))
         and f.validity = 'active' and f.planned_for is null
         and memory.is_in_scope('fact', f.scope, read_relations.scope)
-    ) as f
-    -- Who asks where she works knows the word already.
-    where not exists (
-      select from unnest(v_words) as w (word)
-      where length(w.word) > 2 and starts_with(f.predicate_key, w.word)
+    ) as f;
+  end if;
+  if v_restated is not null and not v_is_found then
+    -- Nobody has what it asks for.
+    return memory.read_relations(
+      regexp_replace(query, ' for a living\M', ' for work', 'i'), scope, settings,
+      restates => false
     );
   end if;
-  v_relations.query := case
-    when v_is_found then v_query
-    else regexp_replace(read_relations.query, ' for a living\M', ' for work', 'i')
-  end || coalesce(' (' || v_names || ')', '');
+  v_relations.query := v_query || coalesce(' (' || v_names || ')', '');
   return v_relations;
 end;
 $$;
 
-comment on function memory.read_relations(text, text, memory.settings) is
+comment on function memory.read_relations(text, text, memory.settings, boolean) is
 'Whom a query mentions by what they are to somebody, and what facts call the properties that it '
-'mentions (memory.expand_query), for a visible scope (memory.visible_scope). Nothing is looked for '
+'mentions (memory.expand_query), for a visible scope (memory.visible_scope). restates: as '
+'memory.restate_question asks it, if a fact has what it asks for then. Nothing is looked for '
 'without boost_named, or with the ranking "specified", which ranks by the words as they are.';
 grant execute on function memory.read_relations to memory_owner;
 

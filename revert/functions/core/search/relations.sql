@@ -2,7 +2,7 @@
 
 begin;
 
-drop function memory.read_relations(text,text,memory.settings);
+drop function memory.read_relations(text,text,memory.settings,boolean);
 drop function memory.subjects_of_user(text,memory.settings);
 drop function memory.restate_question(text);
 drop function memory.naming_predicates();

@@ -6,6 +6,7 @@ select
   'memory.words_of(text)'::regprocedure,
   'memory.asks_of_self(text)'::regprocedure,
   'memory.use_past_forms(text)'::regprocedure,
+  'memory.ends_with_question(text)'::regprocedure,
   'memory.share_that_asks(text)'::regprocedure,
   'memory.asks_in_general(text)'::regprocedure;
 rollback;

@@ -7,5 +7,5 @@ select
   'memory.naming_predicates()'::regprocedure,
   'memory.restate_question(text)'::regprocedure,
   'memory.subjects_of_user(text,memory.settings)'::regprocedure,
-  'memory.read_relations(text,text,memory.settings)'::regprocedure;
+  'memory.read_relations(text,text,memory.settings,boolean)'::regprocedure;
 rollback;
