@@ -33,7 +33,7 @@ from (values
   ('user', 'occupation', 'draws books'), ('user', 'home', 'lives in Cork'), ('user', 'wife', 'Kari, met in Bergen'),
   ('Kari', 'works_as', 'teaches chemistry'), ('Kari', 'born', 'in May 1986'), ('user', 'cat', 'a tabby called Biscuit'),
   ('Biscuit', 'insulin', 'two units'), ('user', 'goal', 'to publish a book'), ('user', 'age', '41'), ('user', 'car', 'a Volvo of 2015'), ('Kari', 'goal', 'a garden'),
-  ('Rex', 'works_at', 'at the mill'), ('Rex', 'work', 'bites where we work')
+  ('Rex', 'works_at', 'at the mill'), ('Rex', 'role', 'bites where we work')
 ) as f (subject, predicate, content) \g /dev/null
 create function memory_test.first_fact(query text)
   returns text
