@@ -452,8 +452,8 @@ async def test_a_question_about_my_wife_is_embedded_with_her_name(embedding_memo
     await embedding_memory.store_fact("Mirjam", "works_at", "Kantonsspital Winterthur")
     await embedding_memory.store_fact("user", "works_at", "a bakery")
 
-    meant = await embedding_memory.recall("Where does my wife work?")
-    named = await embedding_memory.recall("Where does my wife work? (Mirjam)")
+    meant = await embedding_memory.recall("At which place does my wife work?")
+    named = await embedding_memory.recall("At which place does my wife work? (Mirjam)")
 
     assert "Mirjam, a pediatric nurse" in await embedding_memory.context(
         "my wife " + "x" * 70_000, "home"

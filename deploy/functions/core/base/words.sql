@@ -176,7 +176,7 @@ declare
   v_rest text;
 begin
   if v_text !~* '[?？؟]|(n.?t|not)( yet)? (have|know)|no (info|record|memor)|have(n.?t| not) ' then
-    return 0;
+    return 0::float8;
   end if;
   v_rest := regexp_replace(
     -- "I'm allergic to nuts, remember?" and "Can you remind me that ...?" tell something.
@@ -196,7 +196,7 @@ begin
   );
   -- "What is the code? 4711." answers itself.
   return case
-    when v_rest ~ '[0-9]' then 0
+    when v_rest ~ '[0-9]' then 0::float8
     else 1 - length(v_rest)::float8 / length(v_text)
   end;
 end;

@@ -401,16 +401,12 @@ begin
   -- locks two facts against their order.
   if v_valid_from < as_of and (store_fact.valid_to <= as_of) is not true then
     perform
-    from memory.facts as f
-    where f.tenant_id = v_tenant_id
-      and f.id = any (array(
-        select k.id
-        from memory.facts_of_key(
-          v_tenant_id, v_scope, v_subject_key, store_fact.entity_id, v_predicate_key, v_valid_from
-        ) as k (id)
-      ))
+    from memory.facts_of_key(
+      v_tenant_id, v_scope, v_subject_key, store_fact.entity_id, v_predicate_key, v_valid_from
+    ) as k (id)
+    join memory.facts as f on f.tenant_id = v_tenant_id and f.id = k.id
     order by f.id
-    for no key update;
+    for no key update of f;
   end if;
 
   -- Two statements, one for each unique index. A fact whose validity has already ended supersedes
@@ -760,12 +756,17 @@ begin
   where a.tenant_id = v_tenant_id
     and a.id = any (v_active_ids || array(
       select e.id
-      from unnest(v_facts) with ordinality as f
+      from (
+        select
+          f.scope, memory.spelling_key(f.subject) as subject_key, f.entity_id, f.predicate_key,
+          f.valid_from
+        from unnest(v_facts) with ordinality as f
+        where v_active_ids[f.ordinality] is not null and f.valid_from < as_of
+        offset 0 -- computes the keys first
+      ) as f
       cross join lateral memory.facts_of_key(
-        v_tenant_id, f.scope, memory.spelling_key(f.subject), f.entity_id, f.predicate_key,
-        f.valid_from
+        v_tenant_id, f.scope, f.subject_key, f.entity_id, f.predicate_key, f.valid_from
       ) as e (id)
-      where v_active_ids[f.ordinality] is not null and f.valid_from < as_of
     ))
   order by a.id
   for no key update;

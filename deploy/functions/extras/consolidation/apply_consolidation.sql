@@ -466,20 +466,31 @@ create or replace function memory.facts_of_plans(
   plans memory.planned_action[]
 )
   returns uuid[]
-  language sql
+  language plpgsql
   stable
   set search_path = pg_catalog, memory, public, pg_temp
+  -- A generic plan takes the tenant for one of average size, all of whose facts are soon read.
+  set plan_cache_mode = force_custom_plan
 as $$
-  select array(
+declare
+  v_tenant_id text := run.tenant_id;
+begin
+  return array(
     select f.id
-    from unnest(plans) as p
+    from (
+      select
+        p.scope, memory.spelling_key(p.subject) as subject_key, p.entity_id,
+        memory.predicate_key(p.predicate) as predicate_key, p.valid_from
+      from unnest(plans) as p
+      where p.memory_type = 'fact'
+      offset 0 -- computes the keys first
+    ) as p
     cross join lateral memory.facts_of_key(
-      (run).tenant_id, p.scope, memory.spelling_key(p.subject), p.entity_id,
-      memory.predicate_key(p.predicate), p.valid_from
+      v_tenant_id, p.scope, p.subject_key, p.entity_id, p.predicate_key, p.valid_from
     ) as f (id)
-    where p.memory_type = 'fact'
     order by f.id
   );
+end;
 $$;
 
 comment on function memory.facts_of_plans(
