@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -153,13 +154,23 @@ async def test_what_is_embedded_is_stored_while_the_next_batch_is_embedded(
     both = threading.Barrier(2)
 
     class Waiting(EmbeddingEngine):
-        """An engine that embeds its second batch only when the vectors of the first are there."""
+        """An engine that embeds its second batch only when the vectors of the first are there.
+
+        It embeds the first when the other one is claimed.
+        """
 
         calls = itertools.count(1)
 
         def embed_batch(self, texts: Sequence[str | None]) -> list[list[float]]:
             if next(self.calls) == 2:
                 both.wait(20)
+            else:
+                deadline = time.monotonic() + 20
+                while database.value(
+                    "select count(*) from memory.embedding_queue where claimed_until is null"
+                ):
+                    assert time.monotonic() < deadline
+                    time.sleep(0.01)
             return engine.embed_batch(texts)
 
     batches = itertools.count(1)
