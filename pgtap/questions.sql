@@ -1,7 +1,7 @@
 -- What questions ask in other words than facts and remarks tell it.
 begin;
 \ir fixtures.sql
-select plan(62);
+select plan(64);
 
 select is(memory.restate_question(r.query), r.expected, r.what)
 from (values
@@ -33,7 +33,7 @@ from (values
   ('user', 'occupation', 'draws books'), ('user', 'home', 'lives in Cork'), ('user', 'wife', 'Kari, met in Bergen'),
   ('Kari', 'works_as', 'teaches chemistry'), ('Kari', 'born', 'in May 1986'), ('user', 'cat', 'a tabby called Biscuit'),
   ('Biscuit', 'insulin', 'two units'), ('user', 'goal', 'to publish a book'), ('user', 'age', '41'), ('user', 'car', 'a Volvo of 2015'), ('Kari', 'goal', 'a garden'),
-  ('Rex', 'works_at', 'at the mill'), ('Rex', 'role', 'bites where we work')
+  ('Rex', 'works_at', 'at the mill'), ('Rex', 'role', 'bites where we work'), ('Rex', 'height', '60 cm')
 ) as f (subject, predicate, content) \g /dev/null
 create function memory_test.first_fact(query text)
   returns text
@@ -49,6 +49,7 @@ from (values
   (3, 'What is my wife''s job?', 'teaches chemistry', 'whatever a fact calls it'),
   (4, 'How old is Kari?', 'in May 1986', 'a birthday tells an age'),
   (5, 'When does the cat need insulin?', 'two units', 'the cat is that of the user'),
+  (9, 'How tall is Rex?', '60 cm', 'how tall somebody is asks for the height'),
   (8, 'Where does Rex work?', 'at the mill', 'where somebody works is an employer before it is a job'),
   (6, 'What is my ambition?', 'to publish a book', 'an ambition is a goal'),
   (7, 'How old is my car?', 'a Volvo of 2015', 'the age of a car is not that of the user')
@@ -65,6 +66,7 @@ from (values
   (6, 'Who feeds the cat of Kari?', 'Who feeds the cat of Kari?', 'and the cat of somebody else is not that of the user'),
   (7, 'What does my wife do?', 'What is my wife''s job? (Kari, works as)', 'what is asked about somebody may be called otherwise, too'),
   (8, 'Where does my wife work?', 'Where does my wife work? (Kari)', 'as long as the question does not have the word'),
+  (11, 'How tall is Rex?', 'What is rex''s height?', 'a property that a fact has is asked by its name'),
   (5, 'What do I do?', 'What is my job? (occupation)', 'else it is asked with the words of facts')
 ) as r (position, query, expected, what)
 order by r.position;

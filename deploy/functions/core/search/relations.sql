@@ -43,18 +43,22 @@ as $$
     ),
     ('parents,folks', 'eltern', 'parents', 'padres', 'ouders'),
     (
-      'wife,spouse,partner,married to,is married to,+significant other,+other half,+better half', 'frau,ehefrau,partnerin', 'femme,épouse', 'mujer,esposa',
-      'vrouw,partner'
+      'wife,spouse,partner,married to,is married to,+significant other,+other half,+better half',
+      'frau,ehefrau,partnerin', 'femme,épouse', 'mujer,esposa', 'vrouw,partner'
     ),
     (
-      'husband,hubby,spouse,partner,married to,is married to,+significant other,+other half,+better half',
+      'husband,hubby,spouse,partner,married to,is married to,+significant other,+other half,'
+      '+better half',
       'mann,ehemann,partner', 'mari,époux', 'marido,esposo', 'man,partner'
     ),
-    ('girlfriend,gf,fiancée,fiancee,partner', 'freundin,verlobte,partnerin', 'copine', 'novia', 'vriendin'),
+    (
+      'girlfriend,gf,fiancée,fiancee,partner', 'freundin,verlobte,partnerin', 'copine', 'novia',
+      'vriendin'
+    ),
     ('boyfriend,bf,fiancé,fiance,partner', 'freund,verlobter,partner', 'copain', 'novio', 'vriend'),
     (
-      'son,boy,+sons,+child,+children,+kid,+kids', 'sohn,+söhne,+kind,+kinder', 'fils,+enfant,+enfants',
-      'hijo,+hijos', 'zoon,+kind,+kinderen'
+      'son,boy,+sons,+child,+children,+kid,+kids', 'sohn,+söhne,+kind,+kinder',
+      'fils,+enfant,+enfants', 'hijo,+hijos', 'zoon,+kind,+kinderen'
     ),
     (
       'daughter,+daughters,+child,+children,+kid,+kids', 'tochter,+töchter,+kind,+kinder',
@@ -106,8 +110,8 @@ as $$
       'collègue,+collègues', 'colega,+colegas', 'collega,+collegas'
     ),
     (
-      'friend,buddy,pal,mate,+friends', 'freund,freundin,+freunde', 'ami,amie,+amis', 'amigo,amiga,+amigos',
-      'vriend,vriendin,+vrienden'
+      'friend,buddy,pal,mate,+friends', 'freund,freundin,+freunde', 'ami,amie,+amis',
+      'amigo,amiga,+amigos', 'vriend,vriendin,+vrienden'
     ),
     (
       'best friend', 'bester freund,besten freund,beste freundin,besten freundin',
@@ -176,6 +180,7 @@ as $$
       'verjaardag,geboortedatum,+leeftijd'
     ),
     ('age', 'alter', 'âge', 'edad', 'leeftijd'),
+    ('height', 'größe', 'taille', 'estatura', 'lengte'),
     (
       'hometown,home town,birthplace,is from,comes from,born in,origin',
       'heimatstadt,heimat,geburtsort,herkunft', 'ville natale', 'ciudad natal', 'geboorteplaats'
