@@ -514,6 +514,35 @@ comment on column memory.mentioned.subject_key is
 comment on column memory.mentioned.entity_id is 'The entity that they are.';
 comment on column memory.mentioned.is_bare is 'Whether the fact says nothing but the name.';
 
+create type memory.possession as (
+  position bigint,
+  begins bigint,
+  ends bigint,
+  subject_key text,
+  language text,
+  relation text,
+  predicate_keys text[],
+  words text[],
+  of_person boolean
+);
+
+comment on type memory.possession is
+'What a query mentions by whose it is, or whom by what they are to somebody: my wife.';
+comment on column memory.possession.position is
+'The word that says whose, from 1; 0: none, and the user is meant.';
+comment on column memory.possession.begins is 'The first word of the mention, from 1.';
+comment on column memory.possession.ends is 'The last word of the mention.';
+comment on column memory.possession.subject_key is
+'Whose it is (memory.key_words); "user" for the user.';
+comment on column memory.possession.language is
+'The language of the mention: en, de, fr, es or nl; NULL: any.';
+comment on column memory.possession.relation is 'What it is called in the query.';
+comment on column memory.possession.predicate_keys is 'What a fact may call it.';
+comment on column memory.possession.words is
+'Words that mean the same (memory.synonyms_of), the relation last.';
+comment on column memory.possession.of_person is
+'Whether it tells who somebody is, and not only a property.';
+
 create type memory.relations as (
   query text,
   people memory.mentioned[],
@@ -529,9 +558,9 @@ comment on column memory.relations.rest is
 'them; NULL if nobody is named.';
 
 grant usage on type
-memory.mentioned, memory.relations, memory.question, memory.candidate, memory.ranked_memory,
-memory.fused_candidate, memory.word_match, memory.corpus_size, memory.keyword_query,
-memory.query_condition, memory.settings
+memory.mentioned, memory.possession, memory.relations, memory.question, memory.candidate,
+memory.ranked_memory, memory.fused_candidate, memory.word_match, memory.corpus_size,
+memory.keyword_query, memory.query_condition, memory.settings
 to memory_search;
 
 commit;

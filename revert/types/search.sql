@@ -3,6 +3,7 @@
 begin;
 
 drop type memory.relations;
+drop type memory.possession;
 drop type memory.mentioned;
 drop type memory.question;
 drop type memory.query_token;

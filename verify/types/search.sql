@@ -19,5 +19,6 @@ select
   'memory.query_token'::regtype,
   'memory.question'::regtype,
   'memory.mentioned'::regtype,
+  'memory.possession'::regtype,
   'memory.relations'::regtype;
 rollback;
