@@ -1,7 +1,7 @@
 -- What a query asks for: facts whose predicate it contains, and more than a name.
 begin;
 \ir fixtures.sql
-select plan(38);
+select plan(41);
 
 select memory.register_embedding_version('model', '1') as version_id \gset
 select memory.store_fact(f.subject, f.predicate, f.content, embedding => memory_test.near(f.similarity), as_of => '2026-11-01Z')
@@ -90,9 +90,23 @@ from (values
   (3, 'What happened to Ann on the stairs?', 'Ann broke a leg on the stairs', 'with all that the question names'),
   (4, 'What happened to Ann in the garden?', 'Ann sings', 'not with only some of it'),
   (5, 'What happened?', 'Ann sings', 'who names nothing asks for no remark in particular'),
-  (6, 'Who is Ann?', 'Ann sings', 'nor who does not ask what happened')
+  (6, 'Who is Ann?', 'Ann sings', 'nor who does not ask what happened'),
+  (7, 'What''s new with Ann?', 'Ann broke a leg on the stairs', 'who asks for news asks what happened'),
+  (8, 'What is the latest on the stairs?', 'The stairs were painted', 'in other words, too')
 ) as q (position, query, expected, what)
 order by q.position;
+
+-- What somebody is to the user names them, too.
+select memory_test.as_tenant('sons');
+select memory.register_embedding_version('model', '1') as sons_version_id \gset
+select memory.store_fact(f.subject, f.predicate, f.content, embedding => memory_test.near(f.similarity), as_of => '2026-11-01Z')
+from (values
+  ('user', 'son', 'Ben, 9', 0.4), ('Ben', 'works_as', 'cook', 0.1), ('Ben', 'lives_in', 'Kiel', 0.5), ('user', 'job', 'smith', 0.3)
+) as f (subject, predicate, content, similarity) \g /dev/null
+select is(
+  memory_test.first_of('What is my son''s job?'), 'Ben works_as',
+  'who asks for what somebody has who is mentioned asks for the fact about them'
+);
 
 -- What a property is called in a fact is added to the query.
 select memory_test.as_tenant('properties');

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(134);
+select plan(136);
 
 -- BM25 by hand: four active documents of 2, 3, 2 and 1 lexemes, 2 on average.
 
@@ -980,6 +980,18 @@ select is_empty(
 select is_empty(
   $$ select * from memory_test.on_day('What happened yesterday?', '{"boost_time": 0}') $$,
   'without boost_time nothing is found by its day alone'
+);
+
+-- What has no vector yet.
+select memory.store_episode('the cat left', 'home', as_of => '2026-05-02 09:00Z') \g /dev/null
+select results_eq(
+  $$ select * from memory_test.on_day('What happened on 2 May?', '{"boost_time": 0.3}') $$, $$ values ('the cat left') $$,
+  'what happened on a day is found before it has a vector'
+);
+select results_eq(
+  $$ select m.content from memory.rank_memories('What happened last weekend?', as_of => '2026-05-04 12:00Z') as m $$,
+  $$ values ('a parcel came'), ('the cat left') $$,
+  'and without the vector of a query, the last first'
 );
 
 select memory.store_fact(

@@ -85,7 +85,7 @@ select results_eq(
 select results_eq(
   $$ select m.subject
      from memory.rank_memories('my best friend''s phone', known_at => '2026-11-02Z', as_of => '2026-11-03Z') as m limit 2 $$,
-  $$ values ('user'), ('Tom Ray') $$,
+  $$ values ('Tom Ray'), ('user') $$,
   'so it does as of a time'
 );
 select memory.store_fact(f.subject, f.predicate, f.content, as_of => '2026-11-01Z')

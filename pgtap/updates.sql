@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(16);
+select plan(18);
 
 -- Queries point along axis 1, and news has a similarity of 0.4 to them. Another fact has some
 -- similarity to the query and some to the news; the rest of it lies along an axis of its own.
@@ -105,6 +105,18 @@ select memory_test.tell('address', 'Rome, Via Appia', memory_test.beside(0.6, 0.
 select is(
   memory_test.answer(), 'Bea, Graz from now on (updates Rome, Via Appia), Rome, Via Appia',
   'what resembles the news about as much as the fact that it superseded is updated too'
+);
+
+select memory_test.another_memory('another subject') \g /dev/null
+select memory.store_fact('Bob', 'home', 'Rome', embedding => memory_test.beside(0.6, 0.9, 3), as_of => '2026-01-01Z') \g /dev/null
+select memory_test.tell('trip', 'to Oslo', memory_test.beside(0.1, 0.5, 4), '2026-01-02Z') \g /dev/null
+select memory_test.tell('trip', 'canceled for Rome', memory_test.near(0.4), '2026-01-03Z') \g /dev/null
+select is(
+  memory_test.answer(), 'Rome, canceled for Rome', 'news that superseded a fact says nothing of another subject'
+);
+select memory_test.tell('home', 'Rome', memory_test.beside(0.6, 0.9, 5), '2026-01-02Z') \g /dev/null
+select is(
+  memory_test.answer(), 'canceled for Rome (updates Rome), Rome, Rome', 'but of its own subject it may'
 );
 
 -- Each fact of a chain is followed through what it superseded.

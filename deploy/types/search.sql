@@ -458,6 +458,7 @@ create type memory.question as (
   names text,
   lexemes text[],
   core text[],
+  mentions text[],
   period tstzmultirange,
   of_present boolean,
   of_events boolean,
@@ -478,6 +479,9 @@ comment on column memory.question.lexemes is
 'Its words as they are indexed, among which predicates are looked for; NULL: words do not count.';
 comment on column memory.question.core is
 'Those of them that say what it is about: not use, name and the like.';
+comment on column memory.question.mentions is
+'Those that only say what whom it names is to somebody: son, in "What is my son''s job? (Ewan)"; '
+'NULL: none.';
 comment on column memory.question.period is
 'The times that it names (memory.read_period); NULL: none.';
 comment on column memory.question.of_present is

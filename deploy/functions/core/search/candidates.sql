@@ -539,10 +539,10 @@ as $$
     and (not (question).of_own or memory.normalize_name(subject) = any ((question).selves))
     and p.lexemes <> '{}' and p.lexemes <@ (question).lexemes
     and case
-      when (question).core <@ (p.lexemes || p.of_subject) then true
+      when (question).core <@ (p.lexemes || p.of_subject || (question).mentions) then true
       -- "What is my job? (works as)": read_relations adds what a fact calls it.
       when p.lexemes && (question).core then (question).core <@ (
-        p.lexemes || p.of_subject || tsvector_to_array(
+        p.lexemes || p.of_subject || (question).mentions || tsvector_to_array(
           memory.query_vector(
             text_search_config,
             array_to_string(

@@ -216,7 +216,8 @@ begin
   -- superseded.
   older as materialized (
     select
-      n.id, n.content, n.embedding, n.held_from, o.id as older_id, o.score, d.distance
+      n.id, n.content, n.embedding, n.held_from, o.id as older_id, o.score, d.distance,
+      lower(n.subject) = lower(o.subject) or n.entity_id = o.entity_id as of_same
     from scored as n
     join scored as o
       on n.memory_type = 'fact' and o.memory_type = 'fact' and o.held_from < n.held_from
@@ -227,13 +228,17 @@ begin
       and coalesce(d.distance <= 0.5, lower(n.subject) = lower(o.subject))
   ),
   news as materialized (
-    select n.id, r.distance
+    select n.id, p.replaced_id, r.distance
     from (
       select distinct on (o.id) o.id, o.content, o.embedding, o.held_from
       from older as o
       order by o.id
       offset 0 -- tells_update is expensive: runs it only for these rows
     ) as n
+    cross join lateral (
+      select memory.replaced_by_news(n.id) as replaced_id
+      offset 0 -- looks it up only once
+    ) as p
     -- It is about what it resembles most: an older fact, even one that does not answer the query,
     -- or the one that it has superseded, where it has nothing left to do.
     cross join lateral (
@@ -244,7 +249,7 @@ begin
         and f.id in (
           select c.id from candidates as c where c.memory_type = 'fact'
           union all
-          select memory.replaced_by_news(n.id)
+          select p.replaced_id
         )
         and f.embedding_version_id = o.embedding_version_id
         and coalesce(f.valid_from, f.created_at) < n.held_from
@@ -257,7 +262,10 @@ begin
       max(o.score) as score,
       (array_agg(o.older_id order by o.score desc, o.older_id))[1] as updates_id
     from news as n
-    join older as o on o.id = n.id and (o.distance <= n.distance + 0.06) is not false
+    join older as o
+      on o.id = n.id and (o.distance <= n.distance + 0.06) is not false
+        -- A trip that is canceled for a baby says nothing of when the baby is due.
+        and (n.replaced_id is null or o.of_same)
     group by n.id
   ),
   -- Of what is active under one key, what holds ranks before what is planned, and what is planned

@@ -31,6 +31,17 @@ begin
   v_question.of_happening := memory.asks_happened(query);
   -- "What happened to my disk?" does not ask which one somebody has.
   v_question.of_self := memory.asks_of_self(query) and not v_question.of_happening;
+  -- "What is my son's job? (Ewan, works as)" names whom it asks about.
+  v_question.mentions := case
+    when query ~ '\(.+\)$' then memory.query_lexemes(
+      settings.text_search_config,
+      (
+        select string_agg(p.relation, ' ')
+        from memory.read_possessions(memory.key_words(left(query, 1000))) as p
+        where p.of_person and p.begins > 0 and cardinality(p.words) > 1
+      )
+    )
+  end;
   v_question.selves := case
     when v_question.of_self
     then array(
@@ -38,7 +49,7 @@ begin
       from unnest(memory.subjects_of_user(read_question.scope, settings)) as s (subject_key)
     )
   end;
-  v_question.of_own := v_question.of_self
+  v_question.of_own := v_question.of_self and v_question.mentions is null
     and v_question.names !~ ' how (do|can|could|should|would|must|shall) i ';
   v_question.of_events := false;
   if settings.boost_time > 0 then
@@ -73,6 +84,7 @@ begin
         where not memory.time_vocabulary() ? w.word
           and w.word <> all (
             '{what,has,have,did,do,does,anything,something,happen,happened,go,went,gone,wrong,just,'
+            'new,latest,with,on,about,'
             'ever,lately,recently,already,was,passiert,passierte,geschehen,geschah,ging,schief,'
             'schiefgegangen,etwas,que,s,passe,arrive,paso,le,les,ha,pasado,ocurrio,sucedio}'::text[]
           )

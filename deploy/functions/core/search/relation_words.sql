@@ -366,13 +366,11 @@ create or replace function memory.ends_property(word text)
   language sql
   immutable
   parallel safe
-as $$
-  select word is null or word = any (
-    '{in,of,is,are,was,were,and,or,the,a,to,for,from,with,at,on,by,about,s,now,'
+  return word is null
+    or '{in,of,is,are,was,were,and,or,the,a,to,for,from,with,at,on,by,about,s,now,'
     'again,please,today,still,then,when,where,before,if,ist,sind,war,und,oder,von,am,im,für,mit,'
     'noch,jetzt,bitte,ich,est,et,ou,au,je,es,y,o,yo,en,van,ik}'::text[]
-  )
-$$;
+    @> array[word];
 
 comment on function memory.ends_property(text) is
 'Whether the name of a property ends before a word, or at the end (NULL): my phone bill is no '

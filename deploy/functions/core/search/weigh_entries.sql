@@ -228,12 +228,14 @@ as $$
 declare
   v_types text[];
   v_ids uuid[];
+  v_times timestamptz[];
+  v_weighed memory.fused_candidate[];
 begin
-  select array_agg(t.memory_type), array_agg(t.id)
-  into v_types, v_ids
+  select array_agg(t.memory_type), array_agg(t.id), array_agg(t.created_at)
+  into v_types, v_ids, v_times
   from (
     (
-      select 'episode' as memory_type, e.id
+      select 'episode' as memory_type, e.id, e.created_at
       from memory.episodes as e
       where 'episode' = any (memory_types)
         and e.tenant_id = settings.tenant_id
@@ -247,7 +249,7 @@ begin
     )
     union all
     (
-      select 'fact', f.id
+      select 'fact', f.id, f.created_at
       from memory.facts as f
       where 'fact' = any (memory_types)
         and f.tenant_id = settings.tenant_id
@@ -262,10 +264,25 @@ begin
   where not exists (
     select from unnest(candidates) as c where c.memory_type = t.memory_type and c.id = t.id
   );
-  return case
-    when v_ids is null then '{}'
-    else memory.weigh_among(v_types, v_ids, words, embedding, depth, corpus, settings, as_of)
-  end;
+  if v_ids is null then
+    return '{}';
+  end if;
+  v_weighed := memory.weigh_among(
+    v_types, v_ids, words, embedding, depth, corpus, settings, as_of
+  );
+  -- What has no vector yet and none of the words is of that time all the same.
+  return v_weighed || array(
+    select row(
+      t.memory_type, array_position(memory_types, t.memory_type), t.id, t.created_at, null, null,
+      null, null, null, null, null, null, null, null, null, 0, null, null
+    )::memory.fused_candidate
+    from unnest(v_types, v_ids, v_times) as t (memory_type, id, created_at)
+    where not exists (
+      select from unnest(v_weighed) as w where w.memory_type = t.memory_type and w.id = t.id
+    )
+    order by t.created_at desc, t.memory_type, t.id
+    limit depth - cardinality(v_weighed)
+  );
 end;
 $$;
 
@@ -274,7 +291,8 @@ comment on function memory.weigh_timely(
   tstzmultirange, memory.corpus_size[], memory.settings, timestamptz
 ) is
 'More candidates: the newest episodes of a period and the facts that are planned for it, the '
-'soonest first, up to depth each, weighed like the others.';
+'soonest first, up to depth each, weighed like the others; without words in common and without a '
+'vector, their relevance is 0.';
 grant execute on function memory.weigh_timely to memory_owner;
 
 create or replace function memory.list_aged(
