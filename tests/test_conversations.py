@@ -26,6 +26,7 @@ from pymem.consolidation.extraction import (
     build_prompt,
     parse_observations,
 )
+from pymem.embedding import EmbeddingEngine
 from pymem.models import Turn
 from tests.conftest import Database
 from tests.test_cli import Run, parsed
@@ -282,6 +283,44 @@ async def test_close_finishes_what_was_begun(
         "select content from memory.facts where tenant_id = memory.current_tenant()", tenant=tenant
     ) == [("The user lives in Porto.",)]
     assert {status for _, status in states(shared_database, tenant)} == {"consolidated"}
+
+
+def vectors(database: Database, tenant: str) -> list[tuple[bool]]:
+    return database.query(
+        """select e.embedding is not null from memory.episodes as e
+           where e.tenant_id = memory.current_tenant()""",
+        tenant=tenant,
+    )
+
+
+@pytest.mark.anyio
+async def test_with_an_engine_turns_are_embedded_in_the_background(
+    own_login: str, shared_database: Database, tenant: str, engine: EmbeddingEngine
+) -> None:
+    async with await Memory.connect(own_login, butler="home", engine=engine) as memory:
+        await memory.add(MOVED)
+        await memory.finish()
+        assert vectors(shared_database, tenant) == [(True,)] * len(MOVED)
+        [found] = await memory.recall("Which city is home now?", types=["episode"], max_results=1)
+
+    assert found.similarity is not None
+
+
+@pytest.mark.anyio
+async def test_turns_of_a_login_that_may_not_embed_wait_for_the_worker(
+    shared_database: Database,
+    tenant: str,
+    engine: EmbeddingEngine,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    url = shared_database.login(
+        tenant, name="pymem_test_writer", roles="memory_writer, memory_reader"
+    )
+    async with await Memory.connect(url, butler="home", engine=engine) as memory:
+        await memory.add(MOVED)
+
+    assert vectors(shared_database, tenant) == [(False,)] * len(MOVED)
+    assert caplog.messages == []
 
 
 @pytest.mark.anyio

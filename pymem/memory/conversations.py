@@ -8,12 +8,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, get_args
 from uuid import UUID
 
-from pymem.errors import InvalidArgumentError
+from pymem.errors import InvalidArgumentError, TenantDeniedError
 from pymem.memory.functions import Functions
 from pymem.models import StoredMessage
 
 if TYPE_CHECKING:
     from pymem.consolidation.llm import LLM
+    from pymem.embedding import EmbeddingEngine
 
 logger = logging.getLogger(__name__)
 
@@ -38,9 +39,9 @@ class Conversations(Functions):
     ) -> list[StoredMessage]:
         """Store the turns of a conversation and return them; handed over again, only new ones.
 
-        It takes no longer than storing. Extraction and consolidation follow in the background:
-        close, or finish, waits for them. What they do not get done waits in the database, for
-        the next consolidation.
+        It takes no longer than storing. Embedding, with an engine and a login that has the role
+        memory_worker, extraction and consolidation follow in the background: close, or finish,
+        waits for them. What they do not get done waits in the database, for the workers.
 
         Args:
             messages: Messages in the form of OpenAI or Anthropic, as dictionaries or objects of
@@ -89,13 +90,27 @@ class Conversations(Functions):
             as_of=as_of,
         )
 
-        if llm is not None and extract == "llm":
-            new = [message.episode_id for message in stored if message.is_new]
-            if new:
-                self._background.start("extraction", self._extract(llm, new, as_of))
+        new = [message.episode_id for message in stored if message.is_new]
+        if new and self._engine is not None:
+            self._background.start("embedding", self._embed_stored(self._engine, len(new)))
+        if new and llm is not None and extract == "llm":
+            self._background.start("extraction", self._extract(llm, new, as_of))
         if llm is not None and consolidate:
             self._background.start("consolidation", self._consolidate(llm, butler))
         return stored
+
+    async def _embed_stored(self, engine: EmbeddingEngine, count: int) -> None:
+        """Embed as many memories as were stored: those, or what has waited for longer."""
+        from pymem.memory.client import Memory
+        from pymem.worker import EmbeddingWorker
+
+        assert isinstance(self, Memory)  # noqa: S101 - the only class that derives from this one
+        worker = EmbeddingWorker(self, engine, batch_size=min(count, 64))
+        try:
+            while count > 0 and (embedded := await worker.run_once()):
+                count -= embedded
+        except TenantDeniedError:
+            logger.debug("turns wait for the embedding worker: the login is none")
 
     async def _extract(self, llm: LLM, episode_ids: Sequence[UUID], as_of: datetime | None) -> None:
         from pymem.consolidation.extraction import extract_observations

@@ -192,9 +192,9 @@ class SyncMemory(Blocking):
     ) -> list[StoredMessage]:
         """Store the turns of a conversation and return them; handed over again, only new ones.
 
-        It takes no longer than storing. Extraction and consolidation follow in the background:
-        close, or finish, waits for them. What they do not get done waits in the database, for
-        the next consolidation.
+        It takes no longer than storing. Embedding, with an engine and a login that has the role
+        memory_worker, extraction and consolidation follow in the background: close, or finish,
+        waits for them. What they do not get done waits in the database, for the workers.
 
         Args:
             messages: Messages in the form of OpenAI or Anthropic, as dictionaries or objects of
