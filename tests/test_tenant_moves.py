@@ -33,6 +33,7 @@ from pymem import (
     Request,
     TenantDeniedError,
     UnavailableError,
+    __version__,
 )
 from pymem.tenants.moving import MovePlan, Mover
 from pymem.tenants.places import Place, TenantMap
@@ -376,6 +377,15 @@ async def test_what_could_not_work_is_refused_before_anything_changes(world: Wor
             await Mover(world.plan()).move()
     finally:
         server.query(word, "yesterday", "someday")
+
+    version = """create or replace function memory.version() returns text language sql immutable
+        parallel safe return {!r}""".format
+    server.query(version("0.0.9"))
+    try:
+        with pytest.raises(ConflictError, match=r"has release 0\.0\.9, older than"):
+            await Mover(world.plan()).move()
+    finally:
+        server.query(version(__version__))
 
     server.query("select memory.store_rule('Mine')", tenant="acme")
     with pytest.raises(ConflictError, match="has rows here"):

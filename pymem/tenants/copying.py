@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import psycopg
 from psycopg import sql
 
+from pymem.errors import ConflictError
 from pymem.tenants.servers import Server, Table
 
 Columns = Mapping[str, tuple[str, ...]]
@@ -75,6 +77,25 @@ async def digests_since(server: Server, tenant_id: str) -> dict[str, tuple[int, 
 
 def _by_table(rows: Iterable[Any]) -> dict[str, tuple[int, int]]:
     return {row.table_name: (row.row_count, int(row.digest)) for row in rows}
+
+
+async def has_release(server: Server, release: str) -> bool:
+    """Return whether a server has the release from which rows come, and not a newer one.
+
+    Raises:
+        ConflictError: It has an older one.
+    """
+    there: str = await server.value("select memory.version()")
+    if _numbers(there) < _numbers(release):
+        raise ConflictError(
+            f"{server.place} has release {there}, older than {release}, from which the rows come",
+            hint="Upgrade it first: pymem deploy.",
+        )
+    return there == release
+
+
+def _numbers(release: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", release)]
 
 
 async def reference_digests(server: Server, tables: Mapping[str, Table]) -> dict[str, str]:

@@ -26,6 +26,7 @@ from pymem.tenants.copying import (
     copy_out,
     differences,
     digests,
+    has_release,
     reference_digests,
 )
 from pymem.tenants.rows import create_login, problems_of
@@ -231,8 +232,7 @@ async def _read(server: Server, manifest: Manifest, file: Path) -> Imported:
     tenant_id = manifest.tenant_id
     tables = await server.tables()
     _check_columns(manifest, {name: set(table.columns) for name, table in tables.items()})
-    release = await server.value("select memory.version()")
-    if release == manifest.release and (
+    if await has_release(server, manifest.release) and (
         await reference_digests(server, tables) != manifest.reference
     ):
         raise ConflictError(

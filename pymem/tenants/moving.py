@@ -48,6 +48,7 @@ from pymem.tenants.copying import (
     copy_rows,
     differences,
     digests_since,
+    has_release,
     reference_digests,
 )
 from pymem.tenants.guard import Guard
@@ -440,15 +441,9 @@ class Mover:
     async def _check_reference(
         self, source: Mapping[str, Table], target: Mapping[str, Table]
     ) -> None:
-        """Refuse servers of one release whose reference data differ: states could be unknown."""
-        versions = [
-            await server.value("select memory.version()") for server in (self._source, self._target)
-        ]
-        if versions[0] != versions[1]:
-            self._warn(
-                f"the source has release {versions[0]}, the target {versions[1]}: reference data "
-                "are not compared"
-            )
+        """Refuse an older release, or one with other reference data: states could be unknown."""
+        if not await has_release(self._target, await self._source.value("select memory.version()")):
+            self._warn("the target has a newer release: reference data are not compared")
             return
         here = await reference_digests(self._source, source)
         there = await reference_digests(self._target, target)
