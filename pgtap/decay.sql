@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(63);
+select plan(65);
 
 -- Everything here is stored on January 1; time passes in the arguments of the sweeps.
 
@@ -382,6 +382,14 @@ select throws_ok(
   'a gateway has no tenant after a sweep of all tenants'
 );
 set local session authorization default;
+
+-- A transaction is bounded.
+select memory_test.as_tenant('many') \g /dev/null
+insert into memory.facts (tenant_id, subject, predicate, content, valid_from, valid_to, created_at)
+select 'many', 'subject ' || n, 'is', 'fact', '2026-01-01Z', '2026-01-02Z', '2026-01-01Z'
+from generate_series(1, 10003) as n;
+select is(memory_test.swept('2026-01-03Z'), '10003/0/10000/0 0/0/0/0', 'one sweep changes at most 10,000 facts');
+select is(memory_test.swept('2026-01-03Z'), '3/0/3/0 0/0/0/0', 'the next one changes the others');
 
 select * from finish();
 rollback;

@@ -3,10 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 
 from pymem.memory import Memory
-from pymem.models import Cleanup
+from pymem.models import Cleanup, Sweep
+
+
+async def sweep_memories(memory: Memory, *, as_of: datetime | None = None) -> list[Sweep]:
+    """Update the states of all facts and rules, in transactions of at most 10,000 of each.
+
+    Args:
+        memory: The memory of one tenant, as a login with the role memory_worker.
+        as_of: Act as if it were this time.
+
+    Returns:
+        The totals by type; checked: all that decay or have ended.
+    """
+    totals = await memory.run_decay_sweep(as_of=as_of)
+    swept = totals
+    while any(each.fading or each.expired or each.recovered for each in swept):
+        swept = await memory.run_decay_sweep(as_of=as_of)
+        totals = [
+            replace(
+                before,
+                fading=before.fading + each.fading,
+                expired=before.expired + each.expired,
+                recovered=before.recovered + each.recovered,
+            )
+            for before, each in zip(totals, swept, strict=True)
+        ]
+    return totals
 
 
 async def clean_up_episodes(

@@ -21,7 +21,7 @@ from pymem.errors import (
     TenantDeniedError,
     UnavailableError,
 )
-from pymem.maintenance import clean_up_episodes
+from pymem.maintenance import clean_up_episodes, sweep_memories
 from pymem.memory import Memory
 from pymem.models import ConsolidationRun
 from pymem.worker import EmbeddingWorker
@@ -277,6 +277,10 @@ class Runner:
             if job == "run_episode_cleanup" and result[0]["due"] > 0:
                 # The job deletes one batch: the others each get a transaction of their own.
                 await clean_up_episodes(acting)
+            if job == "run_decay_sweep" and any(
+                each["fading"] or each["expired"] or each["recovered"] for each in result
+            ):
+                await sweep_memories(acting)
         except MovingError:
             return
         except PymemError as error:

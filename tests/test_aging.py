@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from pymem import Cleanup, InvalidTransitionError, Memory, NotFoundError, Sweep
-from pymem.maintenance import clean_up_episodes
+from pymem.maintenance import clean_up_episodes, sweep_memories
 from tests.conftest import Database
 from tests.test_concurrency import SESSIONS, together
 
@@ -245,6 +245,20 @@ def episodes(
            select 'a', 'subject', 'is ' || content, 'fact', id from memory.episodes
            order by md5(content)"""
     )
+
+
+async def test_a_sweep_goes_on_until_nothing_is_due(memory: Memory, database: Database) -> None:
+    database.query(
+        """insert into memory.facts
+             (tenant_id, subject, predicate, content, valid_from, valid_to, created_at)
+           select 'a', 'subject ' || n, 'is', 'fact', '2026-01-01Z', '2026-01-02Z', '2026-01-01Z'
+           from generate_series(1, 10003) as n"""
+    )
+
+    facts, _rules = await sweep_memories(memory, as_of=LATER)
+
+    assert (facts.checked, facts.expired) == (10_003, 10_003)
+    assert database.value("select count(*) from memory.facts where validity = 'active'") == 0
 
 
 async def test_cleanups_at_once_delete_every_expired_episode_once(database: Database) -> None:

@@ -12,7 +12,7 @@ from pymem.consolidation.llm import LLM
 from pymem.consolidation.worker import ConsolidationWorker
 from pymem.embedding import EmbeddingEngine
 from pymem.errors import InvalidArgumentError, LLMError
-from pymem.maintenance import clean_up_episodes
+from pymem.maintenance import clean_up_episodes, sweep_memories
 from pymem.memory import Memory
 from pymem.models import UpkeepPeriod, to_json
 from pymem.worker import EmbeddingWorker
@@ -85,7 +85,7 @@ async def _embedding(resources: Resources) -> dict[str, Any]:
 
 
 async def _decay_sweep(resources: Resources) -> dict[str, Any]:
-    return {"swept": to_json(await resources.memory.run_decay_sweep())}
+    return {"swept": to_json(await sweep_memories(resources.memory))}
 
 
 async def _episode_cleanup(

@@ -14,7 +14,7 @@ from pymem import schema
 from pymem.cli.base import EXIT_REFUSED, Options, as_of_option, command, render, run, start_progress
 from pymem.cli.ids import Id
 from pymem.display import Column, plain_value, tabulate
-from pymem.maintenance import clean_up_episodes
+from pymem.maintenance import clean_up_episodes, sweep_memories
 from pymem.memory import Memory
 from pymem.models import ChainProblem, Cleanup, to_json
 
@@ -59,7 +59,7 @@ def sweep(options: Options, all_tenants: bool, as_of: datetime | None, json_: bo
     """Mark facts and rules as fading, recovered or expired by their confidence."""
     columns = ("memory_type", "checked", Column("began to fade", "fading"), "expired", "recovered")
     run_per_tenant(
-        options, all_tenants, lambda memory: memory.run_decay_sweep(as_of=as_of), json_, *columns
+        options, all_tenants, lambda memory: sweep_memories(memory, as_of=as_of), json_, *columns
     )
 
 

@@ -2128,9 +2128,10 @@ class Functions(Vectors):
         expiry_threshold (0.05) a fact expires and a rule is forgotten. A fact whose valid_to has
         passed also expires. A planned fact that has begun supersedes what held until then
         (memory.begin_planned_facts). Permanent memories and anti-patterns do not change. Writes
-        only rows whose state changes, so a second run, even a concurrent one, changes nothing more.
-        Returns for facts and for rules how many were checked, faded, expired (rules: forgotten) and
-        recovered.
+        only rows whose state changes, so that of two runs at once the second changes nothing more;
+        at most 10,000 facts and 10,000 rules, beside plans that have begun: call it again, in a new
+        transaction, until it changes none. Returns for facts and for rules how many were checked,
+        faded, expired (rules: forgotten) and recovered.
 
         Errors: PM002 invalid time.
         """
@@ -2139,8 +2140,8 @@ class Functions(Vectors):
     async def run_decay_sweep_all_tenants(
         self, *, as_of: datetime | None = None
     ) -> list[TenantSweep]:
-        """memory.run_decay_sweep for every tenant, in one transaction; for a worker that may set
-        the tenant.
+        """memory.run_decay_sweep for every tenant, once and in one transaction; for a worker that
+        may set the tenant.
 
         Errors: PM005 a login bound to one tenant, PM002 invalid time.
         """

@@ -217,9 +217,11 @@ comment on function memory.run_decay_sweep(timestamptz) is
 'fading_threshold (0.2) they fade, at or above it they recover, below expiry_threshold (0.05) a '
 'fact expires and a rule is forgotten. A fact whose valid_to has passed also expires. A planned '
 'fact that has begun supersedes what held until then (memory.begin_planned_facts). Permanent '
-'memories and anti-patterns do not change. Writes only rows whose state changes, so a second run, '
-'even a concurrent one, changes nothing more. Returns for facts and for rules how many were '
-'checked, faded, expired (rules: forgotten) and recovered. Errors: PM002 invalid time.';
+'memories and anti-patterns do not change. Writes only rows whose state changes, so that of two '
+'runs at once the second changes nothing more; at most 10,000 facts and 10,000 rules, beside plans '
+'that have begun: call it again, in a new transaction, until it changes none. Returns for facts '
+'and for rules how many were checked, faded, expired (rules: forgotten) and recovered. Errors: '
+'PM002 invalid time.';
 grant execute on function memory.run_decay_sweep to memory_worker;
 
 create or replace function memory.state_expression(ended_condition text)
@@ -269,7 +271,7 @@ begin
   from memory.memory_types as t
   where t.memory_type = due_memories.memory_type;
   return query execute format(
-    'select count(*), array_agg(m.id) filter (where m.lifecycle_state <> %s)
+    'select count(*), (array_agg(m.id order by m.id) filter (where m.lifecycle_state <> %s))[:10000]
      from memory.%I as m
      where m.tenant_id = $4 and %s',
     memory.state_expression(v_type.ended_condition), v_type.table_name, v_type.decaying_condition
@@ -279,7 +281,8 @@ end;
 $$;
 
 comment on function memory.due_memories(text, memory.settings, timestamptz) is
-'How many memories of a type decay or have ended, and which of them should be in another state.';
+'How many memories of a type decay or have ended, and which of them should be in another state: at '
+'most 10,000, those with the lowest ids.';
 
 -- One pass without locks finds what is due. That is locked in the order of ids and looked at once
 -- more: others may have been faster.
@@ -397,8 +400,8 @@ end;
 $$;
 
 comment on function memory.run_decay_sweep_all_tenants(timestamptz) is
-'memory.run_decay_sweep for every tenant, in one transaction; for a worker that may set the '
-'tenant. Errors: PM005 a login bound to one tenant, PM002 invalid time.';
+'memory.run_decay_sweep for every tenant, once and in one transaction; for a worker that may set '
+'the tenant. Errors: PM005 a login bound to one tenant, PM002 invalid time.';
 grant execute on function memory.run_decay_sweep_all_tenants to memory_worker;
 
 commit;
