@@ -355,7 +355,8 @@ as $$
 begin
   if tenant_id is distinct from memory.current_tenant() then
     raise exception 'tenant % is not the tenant of this request', quote_nullable(tenant_id)
-      using errcode = 'PM005', hint = 'Omit tenant_id: it follows from the login.';
+      using errcode = 'PM005',
+        hint = 'Name no tenant: this login has one. For another tenant, use its login.';
   end if;
 end;
 $$;
