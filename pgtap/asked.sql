@@ -1,7 +1,7 @@
 -- What a query asks for: facts whose predicate it contains, and more than a name.
 begin;
 \ir fixtures.sql
-select plan(41);
+select plan(43);
 
 select memory.register_embedding_version('model', '1') as version_id \gset
 select memory.store_fact(f.subject, f.predicate, f.content, embedding => memory_test.near(f.similarity), as_of => '2026-11-01Z')
@@ -101,11 +101,20 @@ select memory_test.as_tenant('sons');
 select memory.register_embedding_version('model', '1') as sons_version_id \gset
 select memory.store_fact(f.subject, f.predicate, f.content, embedding => memory_test.near(f.similarity), as_of => '2026-11-01Z')
 from (values
-  ('user', 'son', 'Ben, 9', 0.4), ('Ben', 'works_as', 'cook', 0.1), ('Ben', 'lives_in', 'Kiel', 0.5), ('user', 'job', 'smith', 0.3)
+  ('user', 'son', 'Ben, 9', 0.4), ('Ben', 'works_as', 'cook', 0.1), ('Ben', 'lives_in', 'Kiel', 0.5), ('user', 'job', 'smith', 0.3),
+  ('user', 'phone_number', '555 12', 0.2), ('Ben', 'phone_number', '555 13', 0.45), ('Ben', 'birthday', '3 May', 0.1)
 ) as f (subject, predicate, content, similarity) \g /dev/null
 select is(
   memory_test.first_of('What is my son''s job?'), 'Ben works_as',
   'who asks for what somebody has who is mentioned asks for the fact about them'
+);
+select is(
+  memory_test.first_of('What is my phone?'), 'user phone_number',
+  'who asks for the own property asks for nobody else''s, also if a fact calls it otherwise'
+);
+select isnt(
+  memory_test.first_of('When is my son''s dad''s birthday?'), 'Ben birthday',
+  'nor for that of whom somebody mentioned has'
 );
 
 -- What a property is called in a fact is added to the query.

@@ -384,8 +384,8 @@ select results_eq(
      ('memory.largest_tenant_size()'),
      ('memory.list_aged(memory.keyword_query,vector,text,integer,memory.settings,'
       || 'timestamp with time zone)'),
-     ('memory.list_candidates(text[],text,text,vector,text,integer,double precision,double precision,text,'
-      || 'boolean,memory.settings,timestamp with time zone)'),
+     ('memory.list_candidates(text[],text,memory.relations,vector,text,integer,double precision,'
+      || 'double precision,text,boolean,memory.settings,timestamp with time zone)'),
      ('memory.meet_condition(memory.query_condition,text[],text,boolean,memory.settings,'
       || 'timestamp with time zone)'),
      ('memory.near_among(text[],uuid[],vector,memory.settings,timestamp with time zone)'),

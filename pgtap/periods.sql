@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(701);
+select plan(702);
 
 -- The periods of a text with days as people write them. By default it is a Wednesday.
 create function memory_test.period_of(
@@ -836,14 +836,15 @@ from (values
 order by r.position;
 select is(
   (memory.read_question(
-    r.query, memory.read_query(r.query, 'any', memory.current_settings()), null, memory.current_settings(), '2023-11-15Z'
+    row(r.query, null, null, null)::memory.relations,
+    memory.read_query(r.query, 'any', memory.current_settings()), null, memory.current_settings(), '2023-11-15Z'
   )).core,
   r.core, 'what is left names to what it happened: ' || r.query
 )
 from (values
   (1, 'What happened to Jonas yesterday?', '{jona}'::text[]), (2, 'What has happened to Ada since May?', '{ada}'),
   (3, 'What went wrong with the big queue?', '{big,queue}'), (4, 'Was ist mit Jonas passiert?', '{jona}'), (5, '¿Qué le pasó a Juan?', '{juan}'),
-  (6, 'Qu''est-il arrivé à Juan ?', '{juan}')
+  (6, 'Qu''est-il arrivé à Juan ?', '{juan}'), (7, 'What''s new with Ada''s big car?', '{ada,big,car}')
 ) as r (position, query, core)
 order by r.position;
 select is(memory.asks_happened(null), false, 'a NULL question does not ask what happened');

@@ -307,6 +307,21 @@ async def test_with_an_engine_turns_are_embedded_in_the_background(
 
 
 @pytest.mark.anyio
+async def test_turns_of_a_transaction_are_embedded_once_it_is_committed(
+    own_login: str, shared_database: Database, tenant: str, engine: EmbeddingEngine
+) -> None:
+    async with await Memory.connect(own_login, butler="home", engine=engine) as memory:
+        begun = memory.transaction()
+        together = await begun.__aenter__()
+        await together.add(MOVED)
+        await memory.finish()
+        await together.add(MOVED, session_id=uuid4())
+        await begun.__aexit__(None, None, None)
+
+    assert vectors(shared_database, tenant) == [(True,)] * 2 * len(MOVED)
+
+
+@pytest.mark.anyio
 async def test_turns_of_a_login_that_may_not_embed_wait_for_the_worker(
     shared_database: Database,
     tenant: str,

@@ -252,7 +252,7 @@ from (
   ('en', 'never', '', 'plain', '{get used to,getting used to,got used to,is used to,are used to}'),
   ('en', 'asks events', '', 'plain', '{happen,happens,happened,happening,going on,went on}'),
   ('en', 'asks happened', '', 'plain', '{what … happened,what … went wrong,what … new with,'
-    'latest on,has anything happened}'),
+    'what … latest on,has anything happened}'),
   ('en', 'asks events', '', 'plain', '{coming up}'),
   ('en', 'asks events', '', 'plain', '{what is new,what s new,what is on,what s on,planned}'),
   ('en', 'asks events', '', 'plain', '{scheduled}'),

@@ -480,8 +480,7 @@ comment on column memory.question.lexemes is
 comment on column memory.question.core is
 'Those of them that say what it is about: not use, name and the like.';
 comment on column memory.question.mentions is
-'Those that only say what whom it names is to somebody: son, in "What is my son''s job? (Ewan)"; '
-'NULL: none.';
+'Those that say what those are whom it names: son, in "What is my son''s job? (Ewan)"; NULL: none.';
 comment on column memory.question.period is
 'The times that it names (memory.read_period); NULL: none.';
 comment on column memory.question.of_present is
@@ -550,7 +549,8 @@ comment on column memory.possession.of_person is
 create type memory.relations as (
   query text,
   people memory.mentioned[],
-  rest text
+  rest text,
+  mentions text
 );
 
 comment on type memory.relations is
@@ -560,6 +560,8 @@ comment on column memory.relations.people is 'Those who are named; NULL: nobody.
 comment on column memory.relations.rest is
 'What the query says besides them, and besides asking who they are: words with spaces between '
 'them; NULL if nobody is named.';
+comment on column memory.relations.mentions is
+'The words that say what they are: son, in "What is my son''s job?"; NULL if nobody is named.';
 
 grant usage on type
 memory.mentioned, memory.possession, memory.relations, memory.question, memory.candidate,

@@ -18,6 +18,8 @@ class Background:
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
         self._last: asyncio.Task[None] | None = None
+        self.embeds_nothing = False
+        """Whether the login was found to be no embedding worker."""
 
     def start(self, what: str, work: Coroutine[Any, Any, None]) -> None:
         """Begin work once the work begun before has ended.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -26,6 +26,9 @@ Result = TypeVar("Result")
 
 # Arguments that take the uuid of a memory, which may be an entry.
 _IDS = frozenset({"memory_id", "source_id", "target_id"})
+Work = Callable[[Any], Coroutine[Any, Any, None]]
+"""What goes on in the background, with the memory for which it does."""
+
 ENTRY_ID = re.compile(r"mem-\d{4}-\d\d-\d\d-\d{3,9}", re.ASCII)
 # No memory has this id: a function that gets it does what it does for an unknown id.
 _NOBODY = UUID(int=0)
@@ -74,6 +77,8 @@ class Client:
         self._versions: dict[str | None, UUID | None] = {}
         # Shared by all copies.
         self._background = Background()
+        # In a transaction, what is to begin once it has been committed; shared by its copies.
+        self._deferred: list[tuple[str, Work, Request]] | None = None
 
     @classmethod
     async def connect(
@@ -110,8 +115,8 @@ class Client:
         """Wait for what add has begun in the background.
 
         Args:
-            within: Seconds after which it is canceled, and left to the worker of consolidation;
-                None: it ends by itself, as an LLM has a timeout of its own.
+            within: Seconds after which it is canceled, and left to the workers; None: it ends by
+                itself, as an LLM has a timeout of its own.
         """
         await self._background.finish(within)
 
@@ -173,6 +178,7 @@ class Client:
         )
         copy._versions = self._versions
         copy._background = self._background
+        copy._deferred = self._deferred
         return copy
 
     def _pool_numbers(self) -> dict[str, int]:
@@ -183,6 +189,7 @@ class Client:
         """Return the same memory without its engine: it stores and searches without vectors."""
         copy = type(self)(self._database, request=self._request, llm=self.llm)
         copy._background = self._background
+        copy._deferred = self._deferred
         return copy
 
     def transaction(self, *, snapshot: bool = False) -> AbstractAsyncContextManager[Self]:
@@ -201,7 +208,19 @@ class Client:
         async with self._database.transaction(self._request, snapshot=snapshot) as database:
             copy = self.for_request()
             copy._database = database
+            copy._deferred = []
             yield copy
+        for what, work, request in copy._deferred:
+            acting = self.for_request()
+            acting._request = request
+            acting._follow_up(what, work)
+
+    def _follow_up(self, what: str, work: Work) -> None:
+        """Begin work in the background; in a transaction, once it has been committed."""
+        if self._deferred is None:
+            self._background.start(what, work(self))
+        else:
+            self._deferred.append((what, work, self._request))
 
     async def _value(self, function: str, /, **arguments: Any) -> Any:
         return await self._called(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 from uuid import UUID
 
@@ -14,7 +15,7 @@ from pymem.models import StoredMessage
 
 if TYPE_CHECKING:
     from pymem.consolidation.llm import LLM
-    from pymem.embedding import EmbeddingEngine
+    from pymem.memory.client import Memory
 
 logger = logging.getLogger(__name__)
 
@@ -39,9 +40,10 @@ class Conversations(Functions):
     ) -> list[StoredMessage]:
         """Store the turns of a conversation and return them; handed over again, only new ones.
 
-        It takes no longer than storing. Embedding, with an engine and a login that has the role
-        memory_worker, extraction and consolidation follow in the background: close, or finish,
-        waits for them. What they do not get done waits in the database, for the workers.
+        It takes no longer than storing. In the background follow, in a transaction once it has been
+        committed: embedding, with an engine and a login that has the role memory_worker;
+        extraction; and consolidation. Close, or finish, waits for them. What they do not get done
+        waits in the database, for the workers.
 
         Args:
             messages: Messages in the form of OpenAI or Anthropic, as dictionaries or objects of
@@ -91,42 +93,46 @@ class Conversations(Functions):
         )
 
         new = [message.episode_id for message in stored if message.is_new]
-        if new and self._engine is not None:
-            self._background.start("embedding", self._embed_stored(self._engine, len(new)))
+        if new and self._engine is not None and not self._background.embeds_nothing:
+            self._follow_up("embedding", partial(_embed, count=len(new)))
         if new and llm is not None and extract == "llm":
-            self._background.start("extraction", self._extract(llm, new, as_of))
+            self._follow_up("extraction", partial(_extract, llm=llm, episode_ids=new, as_of=as_of))
         if llm is not None and consolidate:
-            self._background.start("consolidation", self._consolidate(llm, butler))
+            self._follow_up("consolidation", partial(_consolidate, llm=llm, butler=butler))
         return stored
 
-    async def _embed_stored(self, engine: EmbeddingEngine, count: int) -> None:
-        """Embed as many memories as were stored: those, or what has waited for longer."""
-        from pymem.memory.client import Memory
-        from pymem.worker import EmbeddingWorker
 
-        assert isinstance(self, Memory)  # noqa: S101 - the only class that derives from this one
-        worker = EmbeddingWorker(self, engine, batch_size=min(count, 64))
-        try:
-            while count > 0 and (embedded := await worker.run_once()):
-                count -= embedded
-        except TenantDeniedError:
-            logger.debug("turns wait for the embedding worker: the login is none")
+async def _embed(memory: Memory, count: int) -> None:
+    """Embed as many memories as were stored: those, or what has waited for longer."""
+    from pymem.worker import EmbeddingWorker
 
-    async def _extract(self, llm: LLM, episode_ids: Sequence[UUID], as_of: datetime | None) -> None:
-        from pymem.consolidation.extraction import extract_observations
+    if memory.engine is None or await memory._version_id() is None:
+        return
+    worker = EmbeddingWorker(memory, memory.engine, batch_size=min(count, 64))
+    try:
+        while count > 0 and (embedded := await worker.run_once()):
+            count -= embedded
+    except TenantDeniedError:
+        memory._background.embeds_nothing = True
+        logger.debug("the login is no worker: what add stores waits for one to be embedded")
 
-        await extract_observations(self, llm, episode_ids, as_of=as_of)
 
-    async def _consolidate(self, llm: LLM, butler: str) -> None:
-        from pymem.consolidation.worker import ConsolidationWorker
-        from pymem.memory.client import Memory
+async def _extract(
+    memory: Memory, llm: LLM, episode_ids: Sequence[UUID], as_of: datetime | None
+) -> None:
+    from pymem.consolidation.extraction import extract_observations
 
-        assert isinstance(self, Memory)  # noqa: S101 - the only class that derives from this one
-        report = await ConsolidationWorker(self, llm, butler=butler).run()
-        for run in report.runs:
-            if run.status == "failed":
-                reasons = "; ".join(str(error["message"]) for error in run.errors)
-                logger.warning("consolidation of %s failed: %s", butler, reasons)
+    await extract_observations(memory, llm, episode_ids, as_of=as_of)
+
+
+async def _consolidate(memory: Memory, llm: LLM, butler: str) -> None:
+    from pymem.consolidation.worker import ConsolidationWorker
+
+    report = await ConsolidationWorker(memory, llm, butler=butler).run()
+    for run in report.runs:
+        if run.status == "failed":
+            reasons = "; ".join(str(error["message"]) for error in run.errors)
+            logger.warning("consolidation of %s failed: %s", butler, reasons)
 
 
 def _plain(value: Any) -> Any:

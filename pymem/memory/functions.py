@@ -2129,9 +2129,9 @@ class Functions(Vectors):
         passed also expires. A planned fact that has begun supersedes what held until then
         (memory.begin_planned_facts). Permanent memories and anti-patterns do not change. Writes
         only rows whose state changes, so that of two runs at once the second changes nothing more;
-        at most 10,000 facts and 10,000 rules, beside plans that have begun: call it again, in a new
-        transaction, until it changes none. Returns for facts and for rules how many were checked,
-        faded, expired (rules: forgotten) and recovered.
+        at most 10,000 facts and 10,000 rules, besides plans that have begun: call it again, in a
+        new transaction, until it changes none. Returns for facts and for rules how many were
+        checked, faded, expired (rules: forgotten) and recovered.
 
         Errors: PM002 invalid time.
         """

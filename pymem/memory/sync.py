@@ -192,9 +192,10 @@ class SyncMemory(Blocking):
     ) -> list[StoredMessage]:
         """Store the turns of a conversation and return them; handed over again, only new ones.
 
-        It takes no longer than storing. Embedding, with an engine and a login that has the role
-        memory_worker, extraction and consolidation follow in the background: close, or finish,
-        waits for them. What they do not get done waits in the database, for the workers.
+        It takes no longer than storing. In the background follow, in a transaction once it has been
+        committed: embedding, with an engine and a login that has the role memory_worker;
+        extraction; and consolidation. Close, or finish, waits for them. What they do not get done
+        waits in the database, for the workers.
 
         Args:
             messages: Messages in the form of OpenAI or Anthropic, as dictionaries or objects of
@@ -1404,8 +1405,8 @@ class SyncMemory(Blocking):
         """Wait for what add has begun in the background.
 
         Args:
-            within: Seconds after which it is canceled, and left to the worker of consolidation;
-                None: it ends by itself, as an LLM has a timeout of its own.
+            within: Seconds after which it is canceled, and left to the workers; None: it ends by
+                itself, as an LLM has a timeout of its own.
         """
         self._wait(self.memory.finish(within=within))
 
@@ -2898,9 +2899,9 @@ class SyncMemory(Blocking):
         passed also expires. A planned fact that has begun supersedes what held until then
         (memory.begin_planned_facts). Permanent memories and anti-patterns do not change. Writes
         only rows whose state changes, so that of two runs at once the second changes nothing more;
-        at most 10,000 facts and 10,000 rules, beside plans that have begun: call it again, in a new
-        transaction, until it changes none. Returns for facts and for rules how many were checked,
-        faded, expired (rules: forgotten) and recovered.
+        at most 10,000 facts and 10,000 rules, besides plans that have begun: call it again, in a
+        new transaction, until it changes none. Returns for facts and for rules how many were
+        checked, faded, expired (rules: forgotten) and recovered.
 
         Errors: PM002 invalid time.
         """

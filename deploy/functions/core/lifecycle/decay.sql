@@ -218,10 +218,10 @@ comment on function memory.run_decay_sweep(timestamptz) is
 'fact expires and a rule is forgotten. A fact whose valid_to has passed also expires. A planned '
 'fact that has begun supersedes what held until then (memory.begin_planned_facts). Permanent '
 'memories and anti-patterns do not change. Writes only rows whose state changes, so that of two '
-'runs at once the second changes nothing more; at most 10,000 facts and 10,000 rules, beside plans '
-'that have begun: call it again, in a new transaction, until it changes none. Returns for facts '
-'and for rules how many were checked, faded, expired (rules: forgotten) and recovered. Errors: '
-'PM002 invalid time.';
+'runs at once the second changes nothing more; at most 10,000 facts and 10,000 rules, besides '
+'plans that have begun: call it again, in a new transaction, until it changes none. Returns for '
+'facts and for rules how many were checked, faded, expired (rules: forgotten) and recovered. '
+'Errors: PM002 invalid time.';
 grant execute on function memory.run_decay_sweep to memory_worker;
 
 create or replace function memory.state_expression(ended_condition text)
@@ -271,9 +271,12 @@ begin
   from memory.memory_types as t
   where t.memory_type = due_memories.memory_type;
   return query execute format(
-    'select count(*), (array_agg(m.id order by m.id) filter (where m.lifecycle_state <> %s))[:10000]
-     from memory.%I as m
-     where m.tenant_id = $4 and %s',
+    'select d.checked, array(select i.id from unnest(d.ids) as i (id) order by i.id limit 10000)
+     from (
+       select count(*) as checked, array_agg(m.id) filter (where m.lifecycle_state <> %s) as ids
+       from memory.%I as m
+       where m.tenant_id = $4 and %s
+     ) as d',
     memory.state_expression(v_type.ended_condition), v_type.table_name, v_type.decaying_condition
   )
   using as_of, settings.fading_threshold, settings.expiry_threshold, settings.tenant_id;

@@ -851,7 +851,7 @@ grant execute on function memory.judge_candidates to memory_owner;
 create or replace function memory.list_candidates(
   memory_types text[],
   mode text,
-  query text,
+  relations memory.relations,
   embedding vector,
   scope text,
   depth integer,
@@ -882,7 +882,7 @@ declare
 begin
   if mode <> 'semantic' then
     v_words := memory.read_query(
-      list_candidates.query,
+      (relations).query,
       coalesce(
         list_candidates.keyword_match,
         case when v_specified then 'all' else settings.keyword_match end
@@ -906,7 +906,7 @@ begin
   end if;
   v_corpus := memory.corpus_sizes(memory_types);
   v_question := memory.read_question(
-    list_candidates.query, v_words, list_candidates.scope, settings, as_of
+    relations, v_words, list_candidates.scope, settings, as_of
   );
   select sum(c.documents)::bigint into v_documents
   from unnest(v_corpus) as c;
@@ -931,12 +931,14 @@ end;
 $$;
 
 comment on function memory.list_candidates(
-  text[], text, text, vector, text, integer, float8, float8, text, boolean, memory.settings,
+  text[], text, memory.relations, vector, text, integer, float8, float8, text, boolean,
+  memory.settings,
   timestamptz
 ) is
 'The candidates for a query, unordered, with an outcome for those that are not part of the answer: '
 'weighed by relevance or, if listed or with the ranking "specified", read from the semantic and '
-'keyword lists. query: with the names of whom it mentions (memory.read_relations). depth: entries '
+'keyword lists. relations: the query with the names of whom it mentions (memory.read_relations). '
+'depth: entries '
 'of each list, or candidates as in memory.weigh_memories. '
 'keyword_match: NULL means the default of the ranking.';
 grant execute on function memory.list_candidates to memory_owner;

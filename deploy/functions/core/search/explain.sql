@@ -123,7 +123,7 @@ declare
   v_types text[] := memory.check_types(types);
   v_min_confidence float8 := coalesce(recall_explain.min_confidence, v_settings.min_confidence);
   v_scope text := memory.visible_scope(scope);
-  v_query text := (memory.read_relations(topic, v_scope, v_settings)).query;
+  v_relations memory.relations := memory.read_relations(topic, v_scope, v_settings);
   v_limit integer := memory.check_limit(max_results);
   v_depth integer := case
     when v_settings.ranking = 'specified' then v_limit else greatest(2 * v_limit, 20)
@@ -184,7 +184,7 @@ begin
   rest as materialized (
     select c.*
     from memory.list_candidates(
-      v_types, 'hybrid', v_query, recall_explain.embedding, v_scope, v_depth, v_min_confidence,
+      v_types, 'hybrid', v_relations, recall_explain.embedding, v_scope, v_depth, v_min_confidence,
       recall_explain.min_relevance, null, false, v_settings, as_of
     ) as c
     where not exists (

@@ -109,7 +109,8 @@ declare
   v_sharpness float8 := case when v_listed then 1 else settings.relevance_sharpness end;
   v_updates_first boolean := composite and not v_listed and settings.updates_first;
   v_relations memory.relations := case
-    when v_listed then row(query, null::memory.mentioned[], null::text)::memory.relations
+    when v_listed
+    then row(query, null::memory.mentioned[], null::text, null::text)::memory.relations
     else memory.read_relations(query, find_memories.scope, settings)
   end;
   v_of_self boolean := not v_listed and memory.asks_of_self(query)
@@ -133,7 +134,7 @@ begin
   with candidates as materialized (
     select l.*
     from memory.list_candidates(
-      memory_types, mode, v_relations.query, find_memories.embedding, find_memories.scope,
+      memory_types, mode, v_relations, find_memories.embedding, find_memories.scope,
       v_depth, find_memories.min_confidence, find_memories.min_relevance,
       find_memories.keyword_match, listed, settings, as_of
     ) as l

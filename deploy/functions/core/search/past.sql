@@ -85,9 +85,9 @@ as $$
 declare
   v_now timestamptz := coalesce(known_at, as_of);
   v_specified boolean := settings.ranking = 'specified';
-  v_query text := (memory.read_relations(query, find_memories_at.scope, settings)).query;
+  v_relations memory.relations := memory.read_relations(query, find_memories_at.scope, settings);
   v_words memory.keyword_query := memory.read_query(
-    v_query, case when v_specified then 'all' else settings.keyword_match end, settings
+    v_relations.query, case when v_specified then 'all' else settings.keyword_match end, settings
   );
   v_terms tsquery[] := array(
     select memory.one_lexeme(l.lexeme)
@@ -95,7 +95,7 @@ declare
     order by l.position
   );
   v_question memory.question := memory.read_question(
-    v_query, v_words, find_memories_at.scope, settings, as_of
+    v_relations, v_words, find_memories_at.scope, settings, as_of
   );
   v_scale memory.embedding_versions;
 begin

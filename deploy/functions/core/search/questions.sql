@@ -5,7 +5,7 @@ begin;
 set local role memory_owner;
 
 create or replace function memory.read_question(
-  query text,
+  relations memory.relations,
   words memory.keyword_query,
   scope text,
   settings memory.settings,
@@ -17,9 +17,10 @@ create or replace function memory.read_question(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
+  v_query text := (relations).query;
   v_question memory.question;
 begin
-  v_question.names := memory.normalize_name(query);
+  v_question.names := memory.normalize_name(v_query);
   -- Who asks what somebody is called asks for a name.
   v_question.lexemes := words.lexemes
     || case when words.lexemes @> '{call}' then '{name}' else '{}' end::text[];
@@ -28,20 +29,12 @@ begin
     from unnest(words.lexemes) as l (lexeme)
     where l.lexeme <> all ('{use,need,get,know,tell,name,call,pleas,current,right}'::text[])
   );
-  v_question.of_happening := memory.asks_happened(query);
+  v_question.of_happening := memory.asks_happened(v_query);
   -- "What happened to my disk?" does not ask which one somebody has.
-  v_question.of_self := memory.asks_of_self(query) and not v_question.of_happening;
-  -- "What is my son's job? (Ewan, works as)" names whom it asks about.
-  v_question.mentions := case
-    when query ~ '\(.+\)$' then memory.query_lexemes(
-      settings.text_search_config,
-      (
-        select string_agg(p.relation, ' ')
-        from memory.read_possessions(memory.key_words(left(query, 1000))) as p
-        where p.of_person and p.begins > 0 and cardinality(p.words) > 1
-      )
-    )
-  end;
+  v_question.of_self := memory.asks_of_self(v_query) and not v_question.of_happening;
+  v_question.mentions := nullif(
+    memory.query_lexemes(settings.text_search_config, (relations).mentions), '{}'
+  );
   v_question.selves := case
     when v_question.of_self
     then array(
@@ -53,9 +46,9 @@ begin
     and v_question.names !~ ' how (do|can|could|should|would|must|shall) i ';
   v_question.of_events := false;
   if settings.boost_time > 0 then
-    v_question.period := memory.read_period(query, settings.time_zone, as_of);
-    v_question.of_present := memory.asks_present(query);
-    v_question.of_events := v_question.period is not null and memory.asks_events(query);
+    v_question.period := memory.read_period(v_query, settings.time_zone, as_of);
+    v_question.of_present := memory.asks_present(v_query);
+    v_question.of_events := v_question.period is not null and memory.asks_events(v_query);
   end if;
   v_question.of_state := v_question.names !~ (
       ' (did|were|had|been|happen|happens|happened|said|how is|how are|hat|hatte|hatten|war|waren|'
@@ -73,18 +66,21 @@ begin
   v_question.of_whom := v_question.of_state and v_question.names ~ (
     ' (who|do|does|doing|wer|macht|tut|qui|fait|quien|hace|doet) '
   );
-  v_question.in_general := memory.asks_in_general(query) and not v_question.of_events;
+  v_question.in_general := memory.asks_in_general(v_query) and not v_question.of_events;
   if v_question.of_happening then
     -- What it names: neither words that only ask, nor those of times and of small words.
     v_question.core := memory.query_lexemes(
       settings.text_search_config,
       (
         select string_agg(w.word, ' ')
-        from unnest(memory.words_of(left(query, 1000))) as w (word)
+        from unnest(
+          memory.words_of(
+            regexp_replace(left(v_query, 1000), '\m(new with|latest on)\M', ' ', 'i')
+          )
+        ) as w (word)
         where not memory.time_vocabulary() ? w.word
           and w.word <> all (
             '{what,has,have,did,do,does,anything,something,happen,happened,go,went,gone,wrong,just,'
-            'new,latest,with,on,about,'
             'ever,lately,recently,already,was,passiert,passierte,geschehen,geschah,ging,schief,'
             'schiefgegangen,etwas,que,s,passe,arrive,paso,le,les,ha,pasado,ocurrio,sucedio}'::text[]
           )
@@ -97,9 +93,10 @@ end;
 $$;
 
 comment on function memory.read_question(
-  text, memory.keyword_query, text, memory.settings, timestamptz
+  memory.relations, memory.keyword_query, text, memory.settings, timestamptz
 ) is
-'What a query says besides its words (NULL: they do not count) and its meaning, at as_of in the '
+'What a query, as memory.read_relations gives it, says besides its words (NULL: they do not '
+'count) and its meaning, at as_of in the '
 'time zone of the settings, for a visible scope (memory.visible_scope). Without boost_time, no '
 'times are read.';
 grant execute on function memory.read_question to memory_search;

@@ -85,7 +85,7 @@ declare
   v_depth integer := memory.candidate_depth(
     case when sort = 'relevance' then max_results else greatest(max_results, 500) end
   );
-  v_query text;
+  v_relations memory.relations;
   v_words memory.keyword_query;
   v_corpus memory.corpus_size[];
   v_weighed memory.fused_candidate[];
@@ -97,15 +97,15 @@ declare
   v_linked memory.linked_entry[] := array[]::memory.linked_entry[];
 begin
   if v_has_topic and mode <> 'graph' then
-    v_query := (memory.read_relations(topic, scope, settings)).query;
+    v_relations := memory.read_relations(topic, scope, settings);
     if mode <> 'semantic' then
-      v_words := memory.read_query(v_query, 'any', settings);
+      v_words := memory.read_query(v_relations.query, 'any', settings);
     end if;
     if among_ids is null then
       v_candidates := array(
         select c
         from memory.list_candidates(
-          memory_types, mode, v_query, v_embedding, scope, v_depth,
+          memory_types, mode, v_relations, v_embedding, scope, v_depth,
           -- Entries of any confidence: the tier decides on them.
           case when 'entry' = any (memory_types) then 0 else min_confidence end, min_relevance,
           null, false, settings, as_of
@@ -120,7 +120,7 @@ begin
     end if;
     if cardinality(v_ids) > 0 then
       v_corpus := memory.corpus_sizes(memory_types);
-      v_question := memory.read_question(v_query, v_words, scope, settings, as_of);
+      v_question := memory.read_question(v_relations, v_words, scope, settings, as_of);
       v_weighed := memory.weigh_among(
         v_types, v_ids, v_words, v_embedding, v_depth, v_corpus, settings, as_of
       );

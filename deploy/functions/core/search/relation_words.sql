@@ -383,6 +383,7 @@ create or replace function memory.read_possessions(query_words text[])
   immutable
   parallel safe
   set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning costs more than it saves
 as $$
 declare
   v_possessives jsonb := '{
@@ -536,20 +537,26 @@ grant execute on function memory.read_possessions to memory_search;
 
 create or replace function memory.read_properties(query_words text[])
   returns text[]
-  language sql
+  language plpgsql
   immutable
   parallel safe
   set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_generic_plan -- planning costs more than it saves
 as $$
-  select coalesce(array_agg(distinct k.predicate_key order by k.predicate_key), '{}')
-  from generate_subscripts(query_words[:30], 1) as p (position)
-  cross join generate_series(0, 2) as l (length)
-  cross join lateral memory.synonyms_of(
-    array_to_string(query_words[p.position:p.position + l.length], ' '), 'en'
-  ) as s
-  cross join unnest(s.words) as k (predicate_key)
-  where p.position + l.length <= least(30, cardinality(query_words)) and not s.of_person
-    and memory.ends_property(query_words[p.position + l.length + 1])
+begin
+  return array(
+    select distinct k.predicate_key
+    from generate_subscripts(query_words[:30], 1) as p (position)
+    cross join generate_series(0, 2) as l (length)
+    cross join lateral memory.synonyms_of(
+      array_to_string(query_words[p.position:p.position + l.length], ' '), 'en'
+    ) as s
+    cross join unnest(s.words) as k (predicate_key)
+    where p.position + l.length <= least(30, cardinality(query_words)) and not s.of_person
+      and memory.ends_property(query_words[p.position + l.length + 1])
+    order by k.predicate_key
+  );
+end;
 $$;
 
 comment on function memory.read_properties(text[]) is

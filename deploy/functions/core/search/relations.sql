@@ -114,7 +114,7 @@ declare
   v_asked text[];
   v_selves text[];
   v_naming text[] := memory.naming_predicates();
-  v_relations memory.relations := row(query, null::memory.mentioned[], null::text);
+  v_relations memory.relations := row(query, null::memory.mentioned[], null::text, null::text);
 begin
   if settings.boost_named = 0 or settings.ranking = 'specified' then
     return v_relations;
@@ -231,7 +231,7 @@ begin
   ),
   told as (
     select
-      r.position, r.predicate_key, r.id, r.content, f.name, f.subject_key, f.entity_id,
+      r.position, r.ends, r.predicate_key, r.id, r.content, f.name, f.subject_key, f.entity_id,
       concat_ws(
         ' ',
         -- What the fact calls them: models of embeddings know that a mom is a mother, in English.
@@ -269,6 +269,14 @@ begin
         )
         and not exists (select from told as n where w.word = any (memory.key_words(n.name)))
     ),
+    (
+      select string_agg(w.word, ' ' order by w.position)
+      from unnest(v_words) with ordinality as w (word, position)
+      where exists (
+        select from told as n
+        where n.name is not null and w.position between n.position + 1 and n.ends
+      )
+    ),
     -- Whether a fact has what it asks for, which stands at its end.
     exists (
       select
@@ -276,7 +284,7 @@ begin
       where not r.of_person
         and r.ends = cardinality(v_words) - (v_words[cardinality(v_words)] = 'now')::integer
     )
-  into v_names, v_relations.people, v_relations.rest, v_is_found
+  into v_names, v_relations.people, v_relations.rest, v_relations.mentions, v_is_found
   from (
     select
       o.*,

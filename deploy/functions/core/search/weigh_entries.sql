@@ -268,7 +268,7 @@ begin
     return '{}';
   end if;
   v_weighed := memory.weigh_among(
-    v_types, v_ids, words, embedding, depth, corpus, settings, as_of
+    v_types, v_ids, words, embedding, cardinality(v_ids), corpus, settings, as_of
   );
   -- What has no vector yet and none of the words is of that time all the same.
   return v_weighed || array(
@@ -280,8 +280,6 @@ begin
     where not exists (
       select from unnest(v_weighed) as w where w.memory_type = t.memory_type and w.id = t.id
     )
-    order by t.created_at desc, t.memory_type, t.id
-    limit depth - cardinality(v_weighed)
   );
 end;
 $$;

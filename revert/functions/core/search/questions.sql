@@ -2,6 +2,6 @@
 
 begin;
 
-drop function memory.read_question(text,memory.keyword_query,text,memory.settings,timestamp with time zone);
+drop function memory.read_question(memory.relations,memory.keyword_query,text,memory.settings,timestamp with time zone);
 
 commit;

@@ -2,5 +2,5 @@
 
 begin;
 select
-  'memory.read_question(text,memory.keyword_query,text,memory.settings,timestamp with time zone)'::regprocedure;
+  'memory.read_question(memory.relations,memory.keyword_query,text,memory.settings,timestamp with time zone)'::regprocedure;
 rollback;
