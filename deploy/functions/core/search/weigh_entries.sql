@@ -265,7 +265,7 @@ begin
     select from unnest(candidates) as c where c.memory_type = t.memory_type and c.id = t.id
   );
   if v_ids is null then
-    return '{}';
+    return array[]::memory.fused_candidate[];
   end if;
   v_weighed := memory.weigh_among(
     v_types, v_ids, words, embedding, cardinality(v_ids), corpus, settings, as_of
