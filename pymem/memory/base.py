@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 Row = TypeVar("Row")
 Result = TypeVar("Result")
 
-# Arguments that take the uuid of a memory, which may be an entry.
-_IDS = frozenset({"memory_id", "source_id", "target_id"})
 Work = Callable[[Any], Coroutine[Any, Any, None]]
 """What goes on in the background, with the memory for which it does."""
 
+# Arguments that take the uuid of a memory, which may be an entry.
+_IDS = frozenset({"memory_id", "source_id", "target_id"})
 ENTRY_ID = re.compile(r"mem-\d{4}-\d\d-\d\d-\d{3,9}", re.ASCII)
 # No memory has this id: a function that gets it does what it does for an unknown id.
 _NOBODY = UUID(int=0)

@@ -15,6 +15,7 @@ from pymem.models import StoredMessage
 
 if TYPE_CHECKING:
     from pymem.consolidation.llm import LLM
+    from pymem.embedding import EmbeddingEngine
     from pymem.memory.client import Memory
 
 logger = logging.getLogger(__name__)
@@ -94,7 +95,7 @@ class Conversations(Functions):
 
         new = [message.episode_id for message in stored if message.is_new]
         if new and self._engine is not None and not self._background.embeds_nothing:
-            self._follow_up("embedding", partial(_embed, count=len(new)))
+            self._follow_up("embedding", partial(_embed, engine=self._engine, count=len(new)))
         if new and llm is not None and extract == "llm":
             self._follow_up("extraction", partial(_extract, llm=llm, episode_ids=new, as_of=as_of))
         if llm is not None and consolidate:
@@ -102,13 +103,13 @@ class Conversations(Functions):
         return stored
 
 
-async def _embed(memory: Memory, count: int) -> None:
+async def _embed(memory: Memory, engine: EmbeddingEngine, count: int) -> None:
     """Embed as many memories as were stored: those, or what has waited for longer."""
     from pymem.worker import EmbeddingWorker
 
-    if memory.engine is None or await memory._version_id() is None:
-        return
-    worker = EmbeddingWorker(memory, memory.engine, batch_size=min(count, 64))
+    if await memory._version_id() is None:
+        return  # Searches use another model, or the engine fails.
+    worker = EmbeddingWorker(memory, engine, batch_size=min(count, 64))
     try:
         while count > 0 and (embedded := await worker.run_once()):
             count -= embedded

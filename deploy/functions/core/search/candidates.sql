@@ -932,15 +932,13 @@ $$;
 
 comment on function memory.list_candidates(
   text[], text, memory.relations, vector, text, integer, float8, float8, text, boolean,
-  memory.settings,
-  timestamptz
+  memory.settings, timestamptz
 ) is
 'The candidates for a query, unordered, with an outcome for those that are not part of the answer: '
 'weighed by relevance or, if listed or with the ranking "specified", read from the semantic and '
 'keyword lists. relations: the query with the names of whom it mentions (memory.read_relations). '
-'depth: entries '
-'of each list, or candidates as in memory.weigh_memories. '
-'keyword_match: NULL means the default of the ranking.';
+'depth: entries of each list, or candidates as in memory.weigh_memories. keyword_match: NULL means '
+'the default of the ranking.';
 grant execute on function memory.list_candidates to memory_owner;
 
 set local role memory_owner;

@@ -218,15 +218,19 @@ begin
   older as materialized (
     select
       n.id, n.content, n.embedding, n.held_from, o.id as older_id, o.score, d.distance,
-      lower(n.subject) = lower(o.subject) or n.entity_id = o.entity_id as of_same
+      d.is_same or n.entity_id = o.entity_id as is_same
     from scored as n
     join scored as o
       on n.memory_type = 'fact' and o.memory_type = 'fact' and o.held_from < n.held_from
       and n.planned_for is null
       and o.score > n.score and o.plain_relevance <= n.plain_relevance + 0.5
-    cross join lateral (select n.embedding <=> o.embedding as distance) as d
+    cross join lateral (
+      select
+        n.embedding <=> o.embedding as distance,
+        lower(n.subject) = lower(o.subject) as is_same
+    ) as d
     where v_updates_first and n.former_place is null and o.former_place is null
-      and coalesce(d.distance <= 0.5, lower(n.subject) = lower(o.subject))
+      and coalesce(d.distance <= 0.5, d.is_same)
   ),
   news as materialized (
     select n.id, p.replaced_id, r.distance
@@ -266,7 +270,7 @@ begin
     join older as o
       on o.id = n.id and (o.distance <= n.distance + 0.06) is not false
         -- A trip that is canceled for a baby says nothing of when the baby is due.
-        and (n.replaced_id is null or o.of_same)
+        and (n.replaced_id is null or o.is_same)
     group by n.id
   ),
   -- Of what is active under one key, what holds ranks before what is planned, and what is planned
