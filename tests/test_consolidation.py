@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -174,21 +174,26 @@ async def test_a_worker_that_is_told_to_stop_gives_back_what_it_held(
 
 
 async def test_a_lease_lasts_as_long_as_the_worker_lives(
-    memory: Memory, database: Database
+    memory: Memory, database: Database, tmp_path: Path
 ) -> None:
     await memory.store_episode("tea", "home")
-    slow = python(f"import time; time.sleep(2.5)\n{SENSIBLE}")
-    worker = ConsolidationWorker(memory, slow, lease=timedelta(seconds=1))
+    go_on = tmp_path / "go on"
+    patient = f"import os, time\nwhile not os.path.exists({str(go_on)!r}): time.sleep(0.05)\n"
+    lease = timedelta(seconds=9)
+    worker = ConsolidationWorker(memory, python(patient + SENSIBLE, 30), lease=lease)
     task = asyncio.create_task(worker.run())
-    while not database.value("select count(*) from memory.consolidation_runs"):
+
+    ends: list[datetime] = []
+    while not ends or max(ends) < min(ends) + lease / 4:
+        assert not task.done()
+        ends += [
+            end for (end,) in database.query("select leased_until from memory.consolidation_runs")
+        ]
         await asyncio.sleep(0.05)
+    stolen = await memory.claim_episodes(as_of=min(ends) + timedelta(seconds=1))
+    go_on.touch()
 
-    stolen = []
-    while not task.done():
-        stolen += await memory.claim_episodes(lease=timedelta(seconds=1))
-        await asyncio.sleep(0.1)
-
-    assert [run.status for run in task.result().runs] == ["done"]
+    assert [run.status for run in (await task).runs] == ["done"]
     assert stolen == []
     assert database.value("select count(*) from memory.facts") == 1
 
