@@ -233,11 +233,11 @@ def test_what_is_private_is_left_out(text: str, kept: str) -> None:
 
 
 def test_looking_for_what_is_private_takes_no_time_on_hostile_text() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     strip_private("<private" * 200_000)
     strip_private("<private>" * 200_000)
 
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 def test_the_answer_to_a_private_prompt_is_private(
@@ -823,10 +823,10 @@ def test_the_end_of_a_huge_transcript_is_read_quickly(tmp_path: Path) -> None:
         for _ in range(5 * MAX_BYTES // len(noise)):
             file.write(noise)
         file.write((GIVEN / "claude-transcript.jsonl").read_text())
-    start = time.perf_counter()
+    start = time.process_time()
     turns = read_transcript(path).turns
 
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
     assert turns[-1].prompt.startswith("Why is the checkout test flaky?")
     # A line that is longer than what is read.
     path.write_text("x" * (MAX_BYTES + 10))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from time import perf_counter
+from time import process_time
 from typing import Any
 from uuid import UUID
 
@@ -232,12 +232,12 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     ],
 )
 def test_no_yaml_takes_long_or_runs(body: str) -> None:
-    began = perf_counter()
+    began = process_time()
     try:
         parse(f"---\n{body}\n---\ntext".encode())
     except InvalidArgumentError as error:
         assert "front matter" in error.message
-    assert perf_counter() - began < 2
+    assert process_time() - began < 2
 
 
 @pytest.mark.parametrize(

@@ -747,7 +747,7 @@ async def test_a_call_that_waits_for_the_server_tries_to_reach_it_every_second()
     await memory.close()
     listening.close()
     # With a pause that doubles, it would be three.
-    assert tries >= 5
+    assert tries >= 4
 
 
 async def test_a_wrong_address_is_reported_at_once() -> None:

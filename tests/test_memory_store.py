@@ -92,7 +92,7 @@ def test_what_has_expired_is_ended_and_traced(
     shared_database: Database,
     own_tenant: str,
 ) -> None:
-    soon = datetime.now(UTC) + timedelta(seconds=1)
+    soon = datetime.now(UTC) + timedelta(minutes=10)
     store.write_memory(entry(expires_at=soon))
 
     # Without a time zone it is UTC.

@@ -445,7 +445,7 @@ async def test_clients_of_the_servers_themselves_are_told_and_follow_the_map(
             await Memory.connect(
                 url, tenant_map=world.pooler.map_path, request=Request(tenant_id="acme")
             ) as routed,
-            await Memory.connect(direct, timeout=0.3) as stays,
+            await Memory.connect(direct, timeout=1) as stays,
         ):
             over = asyncio.Event()
 
