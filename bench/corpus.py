@@ -75,16 +75,21 @@ def questions(tenants: Sequence[str], number: int, seed: int = 1) -> list[Questi
     ]
 
 
-_numbers = count()
+_seeds = count()
 
 
 def load_facts(
-    connection: psycopg.Connection[Any], tenants: Sequence[str], batch: int = 10_000
+    connection: psycopg.Connection[Any],
+    tenants: Sequence[str],
+    batch: int = 10_000,
+    *,
+    seeds: Iterator[int] = _seeds,
 ) -> None:
     """Store one fact for each element of tenants, in this order, as the functions would leave it.
 
     By COPY, a batch a transaction, with all triggers and indexes at work; call it again to add
-    more. The connection is a superuser's, in autocommit mode.
+    more. The connection is a superuser's, in autocommit mode. Each batch takes a seed, by default
+    one that no other batch of this process has had.
     """
     register_vector(connection)
     connection.execute(
@@ -106,7 +111,7 @@ def load_facts(
     }
     for start in range(0, len(tenants), batch):
         some = tenants[start : start + batch]
-        seed = next(_numbers)
+        seed = next(seeds)
         source, numbers = random.Random(seed), np.random.default_rng(seed)
         with (
             connection.cursor() as cursor,

@@ -80,6 +80,11 @@ def keep(arguments: argparse.Namespace, figures: Any) -> None:
     arguments.json.write_text(json.dumps(result, indent=2, default=_plain) + "\n")
 
 
+def plain(figures: Any) -> Any:
+    """Return figures as one that reads the file of --json finds them."""
+    return json.loads(json.dumps(figures, default=_plain))
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Path):
         return value.name

@@ -1,15 +1,17 @@
 """Whether a call costs what its tenant stores, whatever everybody stores.
 
 Loads facts of many tenants, most of them of the same size beside a few small and large ones, in
-random order of arrival: first a tenth of all, then the rest. After each, tenants of each size are
-called, one transaction a call, and timed by the server itself, so that no client counts. Then comes
-what recurs: how long it takes to look whether any tenant has work, and a week, day by day with
-as_of. On each day every tenant stores, and is swept, cleaned up, folded and sealed, a transaction
-each; the dead rows and the disk at the end of each day tell whether anything grows that should not.
+random order of arrival: first 100,000, then ten times as many, until all are there. After each
+step, tenants of each size are called, one transaction a call, and timed by the server itself, so
+that no client counts. Then comes what recurs: how long it takes to look whether any tenant has
+work, and a week, day by day with as_of. On each day every tenant stores memories of each type, and
+the daily jobs run for it, a transaction each; the dead rows and the disk at the end of each day
+tell whether anything grows that should not.
 
     python bench/scale.py [--facts 1000000] [--tenants 1000] [--days 7] [--folder DIR] [--json FILE]
 
-A million facts take five minutes to load, and 6 GB of disk.
+A million facts take five minutes to load, and 6 GB of disk. With --keep DIR, the data stays in a
+folder, and a run that was interrupted goes on there after its last 100,000 facts, step or day.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import sys
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +30,19 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import numpy as np
 import psycopg
 from pgvector.psycopg import register_vector
+from psycopg.types.json import Json
 
 from bench.corpus import load_facts, questions, sentence, units
-from bench.report import Times, arguments_of, console, keep, machine, table, times
+from bench.report import Times, arguments_of, console, keep, machine, plain, table, times
 from bench.scratch import Scratch, scratch_database
 
 # Tenants of other sizes than the rest: one of each.
 SIZES = (100, 10_000, 50_000)
+
+FIRST_STEP = 100_000
+
+# How many facts a transaction loads.
+PIECE = 100_000
 
 CALLS = {
     "recall": "count(*) from memory.recall(question, embedding => vector, min_relevance => 0)",
@@ -45,7 +54,7 @@ CALLS = {
 }
 
 TIMED = """
-create function bench.{name}(tenant text, question text, vector vector)
+create or replace function bench.{name}(tenant text, question text, vector vector)
   returns float8
   language plpgsql
 as $$
@@ -69,20 +78,63 @@ def sizes_of(tenants: int, facts: int) -> dict[str, int]:
     return odd | {f"t{n}": rest // others + (n < rest % others) for n in range(others)}
 
 
-def arrivals(sizes: dict[str, int]) -> tuple[list[str], list[str]]:
-    """Return whose facts arrive, in order, in the first tenth and in the rest.
+def arrivals(sizes: dict[str, int]) -> list[list[str]]:
+    """Return whose facts arrive, in order, in each step.
 
-    The first tenth holds all facts of as many tenants as fit, those of odd sizes among them.
+    Each step brings all facts of as many tenants as fit, and holds ten times as many as the one
+    before. Those of odd sizes come with the first.
     """
     source = random.Random(0)
-    limit = max(sum(sizes.values()) // 10, sum(sizes[name] for name in sizes if " " in name))
-    first: list[str] = []
-    rest: list[str] = []
+    facts = sum(sizes.values())
+    limit = facts // 10
+    while limit >= 10 * FIRST_STEP:
+        limit //= 10
+    steps: list[list[str]] = [[]]
+    stored = 0
     for name, size in sizes.items():
-        (first if len(first) + size <= limit else rest).extend([name] * size)
-    source.shuffle(first)
-    source.shuffle(rest)
-    return first, rest
+        if stored + size > limit and " " not in name:
+            steps.append([])
+            limit *= 10
+        steps[-1].extend([name] * size)
+        stored += size
+    for step in steps:
+        source.shuffle(step)
+    return steps
+
+
+# What a run has done so far, for the next one that goes on in its folder.
+PROGRESS = """
+create schema if not exists bench;
+grant usage on schema bench to bench;
+create table if not exists bench.steps (
+  step integer primary key,
+  loaded integer not null default 0,
+  seconds float8 not null default 0,
+  found json
+);
+create table if not exists bench.days (
+  day integer primary key,
+  found json not null
+)
+"""
+
+
+def load(superuser: psycopg.Connection[Any], step: int, tenants: Sequence[str]) -> float:
+    """Load what a step does not have yet; return how many seconds all of it took."""
+    superuser.execute("insert into bench.steps (step) values (%s) on conflict do nothing", (step,))
+    here = "from bench.steps where step = %s"
+    [(loaded, seconds)] = superuser.execute(f"select loaded, seconds {here}", (step,)).fetchall()
+    for start in range(loaded, len(tenants), PIECE):
+        begun = time.perf_counter()
+        with superuser.transaction():
+            seeds = count((step << 32) + start)
+            load_facts(superuser, tenants[start : start + PIECE], seeds=seeds)
+            superuser.execute(
+                "update bench.steps set loaded = %s, seconds = seconds + %s where step = %s",
+                (start + PIECE, time.perf_counter() - begun, step),
+            )
+        seconds += time.perf_counter() - begun
+    return float(seconds)
 
 
 def measure(scratch: Scratch, groups: dict[int, list[str]], rounds: int) -> dict[str, Any]:
@@ -117,7 +169,8 @@ LOOKS = {
     "jobs of one": "select count(*) from memory.find_due_jobs()",
 }
 
-# What a tenant does on a day, and what is then done for it, with the day as %(as_of)s.
+# What a tenant does on a day, and the daily jobs that are then run for it, with the day as
+# %(as_of)s.
 DAY = {
     "store_fact": """
         select memory.store_fact(
@@ -130,10 +183,20 @@ DAY = {
            from generate_series(1, 3) as n),
           as_of => %(as_of)s
         )""",
+    "store_rule": """
+        select memory.store_rule(%(words)s, embedding => %(vector)s, as_of => %(as_of)s)""",
+    "create_entry": """
+        select count(*) from memory.create_entry(
+          %(words)s, embedding => %(vector)s, as_of => %(as_of)s
+        )""",
     "recall": """
         select count(*) from memory.recall(%(words)s, embedding => %(vector)s, as_of => %(as_of)s)""",
     "sweep": "select count(*) from memory.run_decay_sweep(%(as_of)s)",
     "cleanup": "select count(*) from memory.run_episode_cleanup(as_of => %(as_of)s)",
+    "hygiene": "select count(*) from memory.run_rule_hygiene(%(as_of)s)",
+    "entry upkeep": "select count(*) from memory.run_entry_upkeep('daily', as_of => %(as_of)s)",
+    "entry expiry": "select count(*) from memory.expire_memory(%(as_of)s)",
+    "entry merging": "select count(*) from memory.maybe_consolidate_entries(%(as_of)s)",
     "fold": "select memory.fold_corpus_statistics()",
     "seal": "select count(*) from memory.seal_events()",
 }
@@ -167,39 +230,36 @@ def live(
     scratch: Scratch, superuser: psycopg.Connection[Any], tenants: Sequence[str], days: int
 ) -> list[dict[str, Any]]:
     """Let days pass; return of each how long everything took, what is dead, and the disk."""
-    passed = []
-    source, numbers = random.Random(days), np.random.default_rng(days)
-    today = datetime.now(UTC)
+    passed = [found for (found,) in superuser.execute("select found from bench.days order by day")]
     with psycopg.connect(scratch.url, autocommit=True) as connection:
         register_vector(connection)
-        for day in range(1, days + 1):
+        for day in range(len(passed) + 1, days + 1):
+            source, numbers = random.Random(day), np.random.default_rng(day)
+            # Nobody may store what happens tomorrow: the days end today.
+            as_of = datetime.now(UTC) + timedelta(days=day - days)
             taken: dict[str, list[float]] = {name: [] for name in DAY}
             for tenant, vector in zip(tenants, units(numbers, len(tenants)), strict=True):
                 connection.execute("select set_config('memory.tenant_id', %s, false)", (tenant,))
-                # Nobody may store what happens tomorrow: the days end today.
-                given = {
-                    "words": sentence(source),
-                    "vector": vector,
-                    "as_of": today + timedelta(days=day - days),
-                }
+                given = {"words": sentence(source), "vector": vector, "as_of": as_of}
                 for name, call in DAY.items():
                     start = time.perf_counter()
                     connection.execute(call.encode(), given)
                     taken[name].append((time.perf_counter() - start) * 1000)
-            sizes = disk(superuser)
-            passed.append(
+            found = plain(
                 {
                     "day": day,
                     "seconds": round(sum(map(sum, taken.values())) / 1000),
                     "ms": {name: times(each) for name, each in taken.items()},
                     "longest_ms": {name: round(max(each), 1) for name, each in taken.items()},
                     "dead": {name: [dead, rows] for name, dead, rows in superuser.execute(DEAD)},
-                    "mib": sum(sizes.values()),
+                    "mib": sum(disk(superuser).values()),
                 }
             )
+            superuser.execute("insert into bench.days values (%s, %s)", (day, Json(found)))
+            passed.append(found)
             console.print(
-                f"day {day}: {passed[-1]['seconds']} s, {passed[-1]['mib']:,} MiB, "
-                f"more than a tenth dead: {passed[-1]['dead'] or 'nowhere'}"
+                f"day {day}: {found['seconds']} s, {found['mib']:,} MiB, "
+                f"more than a tenth dead: {found['dead'] or 'nowhere'}"
             )
     return passed
 
@@ -224,6 +284,28 @@ def disk(superuser: psycopg.Connection[Any]) -> dict[str, int]:
     )
 
 
+def take_step(
+    scratch: Scratch,
+    superuser: psycopg.Connection[Any],
+    tenants: Sequence[str],
+    seconds: float,
+    groups: dict[int, list[str]],
+    rounds: int,
+) -> dict[str, Any]:
+    """Return what a step costs whose facts were loaded in these seconds."""
+    start = time.perf_counter()
+    superuser.execute("vacuum analyze")
+    superuser.execute("checkpoint")
+    return {
+        "facts_per_second": round(len(tenants) / seconds),
+        "seconds": round(seconds),
+        "vacuum_seconds": round(time.perf_counter() - start),
+        "server_ms": measure(scratch, groups, rounds),
+        "mib": disk(superuser),
+        "look_ms": look(scratch, [*dict.fromkeys(tenants)], 20),
+    }
+
+
 def main() -> None:
     """Measure and print."""
     parser = arguments_of(__doc__)
@@ -232,14 +314,15 @@ def main() -> None:
     parser.add_argument("--days", type=int, default=7)
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--folder", type=Path, help="where the server keeps its data")
+    parser.add_argument("--keep", type=Path, help="the folder of a server to use again")
     parser.add_argument("--shared-buffers", default="3GB")
     arguments = parser.parse_args()
 
     sizes = sizes_of(arguments.tenants, arguments.facts)
-    first, rest = arrivals(sizes)
-    # Tenants that are complete after the first tenth, up to twenty of a size.
+    arriving = arrivals(sizes)
+    # Tenants that are complete after the first step, up to twenty of a size.
     groups: dict[int, list[str]] = {}
-    for name in dict.fromkeys(first):
+    for name in dict.fromkeys(arriving[0]):
         size = round(sizes[name], -2)
         if len(groups.setdefault(size, [])) < 20:
             groups[size].append(name)
@@ -247,39 +330,33 @@ def main() -> None:
 
     steps: list[dict[str, Any]] = []
     with (
-        scratch_database(arguments.shared_buffers, folder=arguments.folder) as scratch,
+        scratch_database(
+            arguments.shared_buffers, folder=arguments.folder, kept=arguments.keep
+        ) as scratch,
         psycopg.connect(scratch.superuser_url, autocommit=True) as superuser,
     ):
-        superuser.execute("create schema bench")
-        superuser.execute("grant usage on schema bench to bench")
+        superuser.execute(PROGRESS)
         for name, call in CALLS.items():
             superuser.execute(TIMED.format(name=name, call=call))
         stored = 0
-        for tenants in (first, rest):
-            start = time.perf_counter()
-            load_facts(superuser, tenants)
-            loaded = time.perf_counter() - start
-            superuser.execute("vacuum analyze")
-            superuser.execute("checkpoint")
+        for number, tenants in enumerate(arriving):
+            seconds = load(superuser, number, tenants)
             stored += len(tenants)
-            console.print(f"{stored:,} facts: {len(tenants) / loaded:.0f} facts/s loaded")
-            steps.append(
-                {
-                    "facts": stored,
-                    "facts_per_second": round(len(tenants) / loaded),
-                    "seconds": round(loaded),
-                    "vacuum_seconds": round(time.perf_counter() - start - loaded),
-                    "server_ms": measure(scratch, groups, arguments.rounds),
-                    "mib": disk(superuser),
-                }
-            )
-            _print(steps[-1], list(groups))
-            steps[-1]["look_ms"] = look(scratch, [*dict.fromkeys(tenants)], 20)
-            for name, found in steps[-1]["look_ms"].items():
-                console.print(f"looking for {name}: {found} ms")
+            here = "from bench.steps where step = %s"
+            [(found,)] = superuser.execute(f"select found {here}", (number,)).fetchall()
+            if found is None:
+                found = plain(
+                    take_step(scratch, superuser, tenants, seconds, groups, arguments.rounds)
+                )
+                superuser.execute(
+                    "update bench.steps set found = %s where step = %s", (Json(found), number)
+                )
+            console.print(f"{stored:,} facts: {found['facts_per_second']} facts/s loaded")
+            steps.append({"facts": stored, **found})
+            _print(steps[-1])
         steps[-1]["days"] = live(scratch, superuser, [*sizes], arguments.days)
-        for name, found in steps[-1]["days"][-1]["ms"].items():
-            console.print(f"{name} on the last day: {found} ms")
+        for name, taken in steps[-1]["days"][-1]["ms"].items():
+            console.print(f"{name} on the last day: {Times(**taken)} ms")
     console.print(
         "Milliseconds in the server, median / 95th percentile, by the facts of the tenant. "
         + machine()
@@ -287,17 +364,20 @@ def main() -> None:
     keep(arguments, steps)
 
 
-def _print(step: dict[str, Any], sizes: Sequence[int]) -> None:
+def _print(step: dict[str, Any]) -> None:
+    """Print what a step costs, its figures as JSON holds them."""
+    sizes = list(step["server_ms"]["recall"])
     result = table(
-        f"{step['facts']:,} facts in all", "call", *(f"tenant of {size:,}" for size in sizes)
+        f"{step['facts']:,} facts in all", "call", *(f"tenant of {int(size):,}" for size in sizes)
     )
     for name, by_size in step["server_ms"].items():
-        own: dict[int, Times] = by_size
-        result.add_row(name, *(str(own[size]) for size in sizes))
+        result.add_row(name, *(str(Times(**by_size[size])) for size in sizes))
     console.print(result)
     total = sum(step["mib"].values())
     largest = list(step["mib"].items())[:8]
     console.print(f"{total:,} MiB: " + ", ".join(f"{name} {size:,}" for name, size in largest))
+    for name, taken in step["look_ms"].items():
+        console.print(f"looking for {name}: {Times(**taken)} ms")
 
 
 if __name__ == "__main__":

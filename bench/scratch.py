@@ -51,24 +51,29 @@ def cpu_seconds(process: int) -> float:
 
 @contextmanager
 def scratch_database(
-    shared_buffers: str = "1GB", *, folder: Path | None = None
+    shared_buffers: str = "1GB", *, folder: Path | None = None, kept: Path | None = None
 ) -> Iterator[Scratch]:
     """Start an embedded server in a folder of its own, deploy, and remove it all at the end.
 
-    The folder is made below the given one, or below that for temporary files.
+    The folder is made below the given one, or below that for temporary files. One that is kept is
+    used as it is, and stays.
     """
-    own = Path(tempfile.mkdtemp(prefix="pymem-bench-", dir=folder))
+    own = kept or Path(tempfile.mkdtemp(prefix="pymem-bench-", dir=folder))
+    own.mkdir(exist_ok=True)
     own.chmod(0o755)
     server = EmbeddedServer(own, settings={"shared_buffers": f"'{shared_buffers}'"})
     server.start()
     try:
-        schema.create_database(server.url(), "bench")
         superuser_url = server.url("bench")
-        schema.deploy(superuser_url)
-        with psycopg.connect(superuser_url, autocommit=True) as connection:
-            connection.execute("create role bench login")
-            connection.execute(f"grant {', '.join(ROLES)} to bench")
+        with psycopg.connect(server.url(), autocommit=True) as connection:
+            # The role is the last thing to be made.
+            if not connection.execute("select from pg_roles where rolname = 'bench'").rowcount:
+                schema.create_database(server.url(), "bench")
+                schema.deploy(superuser_url)
+                connection.execute("create role bench login")
+                connection.execute(f"grant {', '.join(ROLES)} to bench")
         yield Scratch(server.url("bench", "bench"), superuser_url, own)
     finally:
         server.stop()
-        shutil.rmtree(own, ignore_errors=True)
+        if kept is None:
+            shutil.rmtree(own, ignore_errors=True)
