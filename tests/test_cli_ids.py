@@ -74,6 +74,58 @@ def test_digits_of_no_id_are_told(pymem: Run, world: None) -> None:  # noqa: F81
     assert "'tea' is not an id [PM002]" in other.stderr
 
 
+def test_the_id_tells_the_type_of_a_memory(pymem: Run, world: None, database: Database) -> None:  # noqa: F811
+    entry = database.value("select entry_id from memory.create_entry('Green tea')")
+
+    shown = parsed(pymem("get", "ab01", "--json"))
+    whole = parsed(pymem("peek", _FACTS[0], "--json"))
+    forgotten = parsed(pymem("forget", "--json", "AB01"))
+    history = pymem("history", "ab010").stdout
+    linked = parsed(
+        pymem("link", "ab000000-0000-4000-8000-00000000000a", "supports", "ab01", "--json")
+    )
+    mixed = parsed(pymem("dismiss", "fact", _FACTS[0], "ab01", "--json"))
+    written = parsed(pymem("get", entry, "--json"))
+
+    assert shown["id"] == _FACTS[1]
+    assert whole["memory"]["id"] == _FACTS[0]
+    assert forgotten == {"memory_type": "fact", "id": _FACTS[1], "forgotten": True}
+    assert "fact_retracted" in history
+    assert (linked["source_type"], linked["target_type"]) == ("rule", "fact")
+    assert (mixed["one_type"], mixed["other_type"]) == ("fact", "fact")
+    assert entry in written.values()
+
+
+def test_an_id_that_tells_no_type_is_refused(pymem: Run, world: None) -> None:  # noqa: F811
+    several = pymem("get", "ab00", code=1)
+    unknown = pymem("forget", "abcd", code=1)
+    no_type = pymem("get", "tea", code=2)
+    no_id = pymem("get", "fact", code=2)
+    nothing = pymem("get", code=2)
+
+    assert f"{_FACTS[0]}  fact: [Ada] [likes 1]: tea 1" in several.stderr
+    assert "ab000000-0000-4000-8000-00000000000a  rule: Offer tea" in several.stderr
+    assert "entity" not in several.stderr
+    assert "no memory has an id that begins with abcd [PM001]" in unknown.stderr
+    assert "'tea' is not one of" in no_type.stderr
+    assert "Missing argument 'ID'" in no_id.stderr
+    assert "Missing argument 'ID'" in nothing.stderr
+
+
+def test_types_are_listed_by_name_in_singular_and_plural(pymem: Run, world: None) -> None:  # noqa: F811
+    types = {
+        words: {each["memory_type"] for each in parsed(pymem("list", *words.split(), "--json"))}
+        for words in ("facts", "rule", "rules facts", "--type facts")
+    }
+
+    assert types == {
+        "facts": {"fact"},
+        "rule": {"rule"},
+        "rules facts": {"rule", "fact"},
+        "--type facts": {"fact"},
+    }
+
+
 def test_digits_of_another_tenant_are_unknown(world: None, database: Database) -> None:
     env = {"PYMEM_DATABASE_URL": database.login("b"), "PYMEM_NO_EMBEDDINGS": "1"}
 

@@ -10,13 +10,14 @@ import click
 
 from pymem import display
 from pymem.cli.base import Options, as_of_option, command, no_memory, parse_time, render, run
-from pymem.cli.ids import Id
+from pymem.cli.ids import Id, TypeArgument, TypeChoice
 from pymem.models import ListOrder, MemoryType, Relation
 
-_TYPES = click.Choice(get_args(MemoryType))
+_TYPES = TypeChoice(get_args(MemoryType))
 
 
 @command(name="list")
+@click.argument("own_types", nargs=-1, type=_TYPES, metavar="[TYPE]...")
 @click.option(
     *("--type", "types"), multiple=True, type=_TYPES, help="Only this type; may be repeated."
 )
@@ -101,6 +102,7 @@ _TYPES = click.Choice(get_args(MemoryType))
 @as_of_option
 def list_(
     options: Options,
+    own_types: tuple[str, ...],
     order_by: str,
     after: str | None,
     count: bool,
@@ -109,10 +111,11 @@ def list_(
     json_: bool,
     **filters: Any,
 ) -> None:
-    """List memories, newest first, or in another order.
+    """List memories, newest first, or in another order: all, or those of a TYPE.
 
     Nothing counts as used. To find memories by what they say, use search or query.
     """
+    filters["types"] += own_types
     filters = {name: value for name, value in filters.items() if value not in (None, ())}
     if "tags" in filters:
         filters["tags"] = list(filters["tags"])
@@ -242,7 +245,7 @@ def activity(
 
 
 @command()
-@click.argument("memory_type", type=_TYPES, metavar="TYPE")
+@click.argument("memory_type", cls=TypeArgument, types=get_args(MemoryType))
 @click.argument("memory_id", type=Id(kind_from="memory_type"), metavar="ID")
 @as_of_option
 def peek(
@@ -260,9 +263,9 @@ def peek(
 
 
 @command()
-@click.argument("one_type", type=_TYPES, metavar="TYPE")
+@click.argument("one_type", cls=TypeArgument, types=get_args(MemoryType))
 @click.argument("one_id", type=Id(kind_from="one_type"), metavar="ID")
-@click.argument("other_type", type=_TYPES, metavar="TYPE")
+@click.argument("other_type", cls=TypeArgument, types=get_args(MemoryType))
 @click.argument("other_id", type=Id(kind_from="other_type"), metavar="ID")
 @click.option("--reopen", is_flag=True, help="Take it back: list the pair again.")
 def dismiss(options: Options, *, reopen: bool, json_: bool, **pair: Any) -> None:
@@ -281,7 +284,7 @@ def dismiss(options: Options, *, reopen: bool, json_: bool, **pair: Any) -> None
 
 
 @command()
-@click.argument("memory_type", type=_TYPES, metavar="TYPE")
+@click.argument("memory_type", cls=TypeArgument, types=get_args(MemoryType))
 @click.argument("memory_id", type=Id(kind_from="memory_type"), metavar="ID")
 @click.option(
     *("--from", "from_at"),
@@ -323,10 +326,10 @@ def curve(
 
 
 @command()
-@click.argument("source_type", type=_TYPES, metavar="TYPE")
+@click.argument("source_type", cls=TypeArgument, types=get_args(MemoryType))
 @click.argument("source_id", type=Id(kind_from="source_type"), metavar="ID")
 @click.argument("relation", type=click.Choice(get_args(Relation)), metavar="RELATION")
-@click.argument("target_type", type=_TYPES, metavar="TYPE")
+@click.argument("target_type", cls=TypeArgument, types=get_args(MemoryType))
 @click.argument("target_id", type=Id(kind_from="target_type"), metavar="ID")
 def link(options: Options, json_: bool, **ends: Any) -> None:
     """Link a memory to another, such as: pymem link rule 5d0c81 derived_from episode 9a41f2.

@@ -16,7 +16,7 @@ import click
 from pymem import display
 from pymem.cli.base import AS_OF, EXIT_REFUSED, Options, command, main, no_memory, render, run
 from pymem.cli.entries import entries
-from pymem.cli.ids import Id
+from pymem.cli.ids import Id, TypeArgument
 from pymem.cli.tool_commands import ToolCommand, Values, add_commands, ids_of, option_of
 from pymem.memory import Memory
 from pymem.models import EntityType, MarkedRule, QueriedMemory, RecordedType, to_json
@@ -481,7 +481,7 @@ def preview(options: Options, source_entity_id: str, target_entity_id: str, json
 
 
 @command()
-@click.argument("memory_type", type=click.Choice(get_args(RecordedType)), metavar="TYPE")
+@click.argument("memory_type", cls=TypeArgument, types=get_args(RecordedType))
 @click.argument("memory_id", type=Id(kind_from="memory_type"), metavar="ID")
 def history(options: Options, memory_type: Any, memory_id: str, json_: bool) -> None:
     """Show every state of a memory or entity; for a fact, also the facts it superseded.

@@ -20,7 +20,7 @@ from pymem.cli.base import (
     render,
     run,
 )
-from pymem.cli.ids import Id
+from pymem.cli.ids import Id, TypeArgument
 from pymem.tools import TOOLS
 
 _TOOLS = {tool.name: tool for tool in TOOLS}
@@ -181,10 +181,7 @@ class _Command(click.Command):
         self._within = {
             inner: name for name, each in arguments.items() for inner in each.get("properties", ())
         }
-        positional = [
-            click.Argument([name], type=_type(name, arguments[name]), metavar=_metavar(name))
-            for name in declared.positional
-        ]
+        positional = [_argument(name, arguments[name]) for name in declared.positional]
         super().__init__(
             declared.name,
             params=[
@@ -237,6 +234,12 @@ class _Command(click.Command):
                 list(value) if isinstance(value, tuple) else value
             )
         return values
+
+
+def _argument(name: str, schema: Values) -> click.Argument:
+    if name == "memory_type":
+        return TypeArgument([name], schema["enum"])
+    return click.Argument([name], type=_type(name, schema), metavar=_metavar(name))
 
 
 def _options(name: str, schema: Values, **settings: Any) -> Iterator[click.Option]:
