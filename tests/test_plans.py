@@ -5,7 +5,9 @@ Counted in blocks, so that a slow machine changes nothing.
 
 from __future__ import annotations
 
+import json
 import random
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -80,17 +82,22 @@ def fill(database: Database, tenant: str, count: int) -> None:
 
 def blocks(database: Database, call: str, parameters: dict[str, str]) -> int:
     """Return how many blocks of tables and indexes of the schema a call touches."""
+    with psycopg.connect(database.superuser_url, autocommit=True) as connection:
+        connection.execute("select set_config('memory.tenant_id', 'small', false)")
+        # The first call fills the caches of the session.
+        return [blocks_of(connection, call, parameters) for _ in range(2)][-1]
+
+
+def blocks_of(connection: psycopg.Connection[Any], call: str, parameters: dict[str, str]) -> int:
+    """Return how many blocks a call touches in this session, with the plans that it has made."""
     counted = """
         select coalesce(sum(heap_blks_read + heap_blks_hit + idx_blks_read + idx_blks_hit), 0)::bigint
         from pg_statio_all_tables where schemaname = 'memory'"""
-    with psycopg.connect(database.superuser_url, autocommit=True) as connection:
-        connection.execute("select set_config('memory.tenant_id', 'small', false)")
-        for _ in range(2):  # the first call fills the caches of the session
-            connection.execute("select pg_stat_force_next_flush()")
-            [before] = connection.execute(counted).fetchone() or (0,)
-            connection.execute(call, parameters)
-            connection.execute("select pg_stat_force_next_flush()")
-            [after] = connection.execute(counted).fetchone() or (0,)
+    connection.execute("select pg_stat_force_next_flush()")
+    [before] = connection.execute(counted).fetchone() or (0,)
+    connection.execute(call.encode(), parameters)
+    connection.execute("select pg_stat_force_next_flush()")
+    [after] = connection.execute(counted).fetchone() or (0,)
     return int(after - before)
 
 
@@ -306,6 +313,35 @@ def test_a_page_of_a_list_reads_no_more_in_a_large_tenant(database: Database) ->
         }
     for name in ORDERS:
         assert many[name] < 2 * few[name] + 60, (name, few[name], many[name])
+
+
+def test_a_session_that_knew_no_entries_imports_many_by_their_keys(database: Database) -> None:
+    call = "select count(*) from memory.import_entries(%(entries)s)"
+
+    def batch(first: int) -> dict[str, str]:
+        elements = [
+            {
+                "entry_id": f"mem-2026-03-01-{number}",
+                "content": f"note {number}",
+                "related": [f"mem-2026-03-01-{number // 2 + 50}"],
+            }
+            for number in range(first, first + 100)
+        ]
+        return {"entries": json.dumps(elements)}
+
+    with psycopg.connect(database.superuser_url, autocommit=True) as connection:
+        for table in ("entries", "memory_links"):
+            connection.execute(
+                f"alter table memory.{table} set (autovacuum_enabled = off)".encode()
+            )
+        connection.execute("select set_config('memory.tenant_id', 'a', false)")
+        for first in range(1000, 1400, 100):
+            connection.execute(call.encode(), batch(first))
+        few = blocks_of(connection, call, batch(1200))
+        for first in range(1400, 4000, 100):
+            connection.execute(call.encode(), batch(first))
+        many = blocks_of(connection, call, batch(3800))
+    assert many < 2 * few, (few, many)
 
 
 def test_a_session_that_knew_the_queue_empty_claims_from_a_full_one(database: Database) -> None:

@@ -35,11 +35,18 @@ create type memory.entry_to_import as (
   front_matter text,
   path text,
   metadata jsonb,
-  idempotency_key text
+  idempotency_key text,
+  row_id uuid,
+  outcome text,
+  reason text,
+  missing text[],
+  links jsonb
 );
 
 comment on type memory.entry_to_import is
 'An element of the import_entries argument: what is wrong with it, if anything, the keys that it '
-'has, and their values, cleaned. NULL: not given, or without a value.';
+'has, and their values, cleaned. NULL: not given, or without a value. Then what becomes of it: its '
+'row, stored or new, the outcome, why, the related ids that name no entry, and the relation to '
+'each entry that the row is linked to, by its id; guarded entries aside.';
 
 commit;
