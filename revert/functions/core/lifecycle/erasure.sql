@@ -4,19 +4,14 @@ begin;
 
 drop function memory.verify_erasure(text);
 drop function memory.erase_subject(text,boolean,boolean);
-drop function memory.mentions_in_proposal(memory.consolidation_proposals,text[]);
-drop function memory.redact_history(text,text[]);
-drop function memory.image_text_columns();
-drop function memory.redact_image(jsonb,text[],text[]);
-drop function memory.mentions_in_image(jsonb,text[],text[]);
-drop function memory.redact_value(jsonb,text[]);
-drop function memory.list_mentions(text,name,text[]);
-drop function memory.text_columns();
-drop function memory.is_key_of(memory.fact_keys,text[],uuid[],boolean);
-drop function memory.names_of_subject(text,text);
-drop function memory.mentions_any(text,text[]);
-drop function memory.text_boundary();
-drop function memory.readings_of(text);
-drop function memory.unescape_text(text);
+drop function memory.embed_next_turns(text,memory.subject_traces);
+drop function memory.delete_traces(text,memory.subject_traces,memory.fact_keys[],boolean);
+drop function memory.count_traces(text,memory.subject_traces,boolean);
+drop function memory.memories_of(memory.subject_traces);
+drop function memory.find_outcomes(text,memory.subject_traces,boolean);
+drop function memory.lock_traces(text,memory.subject_traces);
+drop function memory.find_traces(text,memory.subject_traces,boolean);
+drop function memory.lock_subject(text,text,boolean);
+drop function memory.find_subject(text,text,boolean);
 
 commit;

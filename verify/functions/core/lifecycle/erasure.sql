@@ -2,20 +2,15 @@
 
 begin;
 select
-  'memory.unescape_text(text)'::regprocedure,
-  'memory.readings_of(text)'::regprocedure,
-  'memory.text_boundary()'::regprocedure,
-  'memory.mentions_any(text,text[])'::regprocedure,
-  'memory.names_of_subject(text,text)'::regprocedure,
-  'memory.is_key_of(memory.fact_keys,text[],uuid[],boolean)'::regprocedure,
-  'memory.text_columns()'::regprocedure,
-  'memory.list_mentions(text,name,text[])'::regprocedure,
-  'memory.redact_value(jsonb,text[])'::regprocedure,
-  'memory.mentions_in_image(jsonb,text[],text[])'::regprocedure,
-  'memory.redact_image(jsonb,text[],text[])'::regprocedure,
-  'memory.image_text_columns()'::regprocedure,
-  'memory.redact_history(text,text[])'::regprocedure,
-  'memory.mentions_in_proposal(memory.consolidation_proposals,text[])'::regprocedure,
+  'memory.find_subject(text,text,boolean)'::regprocedure,
+  'memory.lock_subject(text,text,boolean)'::regprocedure,
+  'memory.find_traces(text,memory.subject_traces,boolean)'::regprocedure,
+  'memory.lock_traces(text,memory.subject_traces)'::regprocedure,
+  'memory.find_outcomes(text,memory.subject_traces,boolean)'::regprocedure,
+  'memory.memories_of(memory.subject_traces)'::regprocedure,
+  'memory.count_traces(text,memory.subject_traces,boolean)'::regprocedure,
+  'memory.delete_traces(text,memory.subject_traces,memory.fact_keys[],boolean)'::regprocedure,
+  'memory.embed_next_turns(text,memory.subject_traces)'::regprocedure,
   'memory.erase_subject(text,boolean,boolean)'::regprocedure,
   'memory.verify_erasure(text)'::regprocedure;
 rollback;

@@ -1,0 +1,6 @@
+-- Verify pymem:types/erasure on pg
+
+begin;
+select
+  'memory.subject_traces'::regtype;
+rollback;
