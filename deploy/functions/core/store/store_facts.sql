@@ -4,289 +4,6 @@ begin;
 
 set local role memory_owner;
 
-create or replace function memory.comes_late(
-  valid_from timestamptz,
-  known_from timestamptz,
-  known_at timestamptz,
-  as_of timestamptz
-)
-  returns boolean
-  language sql
-  stable
-  parallel safe
-  return coalesce(
-    nullif(valid_from, now()) < known_from and known_from <= greatest(as_of, known_at), false
-  );
-
-comment on function memory.comes_late(timestamptz, timestamptz, timestamptz, timestamptz) is
-'Whether a fact that is valid from valid_from is history beside the active one of its key, which '
-'is valid from known_from and was stored at known_at. What has not begun is a plan and does not '
-'count. What holds from the start of the transaction is never history, although another session '
-'that it waited for may have begun later.';
-
-create or replace function memory.repeats_fact(
-  known memory.fact_to_store,
-  again memory.fact_to_store
-)
-  returns boolean
-  language sql
-  immutable
-  parallel safe
-  return memory.collapse_whitespace(normalize((again).content, nfc))
-    = memory.collapse_whitespace(normalize((known).content, nfc))
-  and (again).object_entity_id is not distinct from (known).object_entity_id
-  and (again).valid_to is not distinct from (known).valid_to
-  and (again).importance in (5.0, (known).importance)
-  and (again).permanence in ('standard', (known).permanence)
-  and (again).confidence <= (known).confidence
-  and (again).tags <@ (known).tags
-  and (again).metadata <@ (known).metadata
-  and ((again).idempotency_key is null or (known).idempotency_key is null);
-
-comment on function memory.repeats_fact(memory.fact_to_store, memory.fact_to_store) is
-'Whether a fact says nothing that the known one of its key does not say: the same content but for '
-'blanks and Unicode composition, and no other importance, permanence, tag or the like than the '
-'known one or the default. It is for as long as that, and no surer of it. The known one can take '
-'over the idempotency key.';
-
-create or replace function memory.is_same_fact(
-  known memory.facts,
-  again memory.fact_to_store
-)
-  returns boolean
-  language sql
-  immutable
-  parallel safe
-  return (known).scope = (again).scope
-  and (known).predicate_key = (again).predicate_key
-  and (known).entity_id is not distinct from (again).entity_id
-  and (
-    (known).entity_id is not null or (known).subject_key = memory.spelling_key((again).subject)
-  )
-  and (known).object_entity_id is not distinct from (again).object_entity_id
-  and memory.collapse_whitespace(normalize((known).content, nfc))
-    = memory.collapse_whitespace(normalize((again).content, nfc));
-
-comment on function memory.is_same_fact(memory.facts, memory.fact_to_store) is
-'Whether a fact that came again with the idempotency key of a known one has the key and content of '
-'that, but for case, blanks and Unicode forms.';
-
-create or replace function memory.as_stored(fact memory.facts)
-  returns memory.fact_to_store
-  language sql
-  immutable
-  parallel safe
-  -- noqa: disable=RF01
-  return row(
-    fact.id, null, null, fact.subject, fact.predicate, fact.content, fact.importance,
-    fact.permanence, fact.scope, fact.tags, fact.entity_id, fact.object_entity_id, fact.confidence,
-    fact.source_butler, fact.source_episode_id, fact.metadata, null, fact.idempotency_key,
-    fact.valid_from, fact.valid_to, null, null
-  )::memory.fact_to_store;
-
--- noqa: enable=RF01
-comment on function memory.as_stored(memory.facts) is
-'A fact as it came to store_fact, without its vector.';
-
-create or replace function memory.confirm_repeated(
-  tenant_id text,
-  fact_id uuid,
-  idempotency_key text,
-  source_episode_id uuid,
-  as_of timestamptz
-)
-  returns void
-  language plpgsql
-  volatile
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-#variable_conflict use_column
-begin
-  if confirm_repeated.idempotency_key is not null then
-    begin
-      update memory.facts as f
-      set idempotency_key = confirm_repeated.idempotency_key
-      where f.tenant_id = confirm_repeated.tenant_id and f.id = fact_id;
-    exception when unique_violation then
-      perform memory.refuse_reused_key(confirm_repeated.idempotency_key);
-    end;
-  end if;
-  perform memory.renew_memory(
-    memory.current_settings(), 'fact', fact_id,
-    coalesce(
-      (
-        select e.created_at from memory.episodes as e
-        where e.tenant_id = confirm_repeated.tenant_id
-          and e.id = confirm_repeated.source_episode_id
-      ),
-      as_of
-    ),
-    as_of
-  );
-  insert into memory.memory_links
-    (tenant_id, source_type, source_id, target_type, target_id, relation)
-  select
-    confirm_repeated.tenant_id, 'fact', fact_id, 'episode', confirm_repeated.source_episode_id,
-    'derived_from'
-  where confirm_repeated.source_episode_id is not null
-  on conflict (tenant_id, source_type, source_id, target_type, target_id) do nothing;
-end;
-$$;
-
-comment on function memory.confirm_repeated(text, uuid, text, uuid, timestamptz) is
-'Confirms a fact that was stored again: its decay restarts at as_of, and it gets the idempotency '
-'key and a link to the episode, unless they are NULL. Errors: PM004 key used for something else.';
-
-create or replace function memory.trust_of_episode(
-  tenant_id text,
-  episode_id uuid
-)
-  returns text
-  language sql
-  stable
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-  select memory.least_trust(
-    'user',
-    (
-      select e.source_class from memory.episodes as e
-      where e.tenant_id = trust_of_episode.tenant_id and e.id = episode_id
-    )
-  );
-$$;
-
-comment on function memory.trust_of_episode(text, uuid) is
-'The trust of a fact that is derived from an episode, or stated if that is NULL.';
-
-create or replace function memory.next_start(
-  tenant_id text,
-  scope text,
-  subject text,
-  entity_id uuid,
-  predicate text,
-  valid_from timestamptz
-)
-  returns timestamptz
-  language sql
-  stable
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-  select min(f.valid_from)
-  from memory.facts as f
-  where f.tenant_id = next_start.tenant_id and f.scope = next_start.scope
-    and f.predicate_key = memory.predicate_key(next_start.predicate)
-    and f.validity in ('active', 'superseded')
-    and (
-      f.entity_id = next_start.entity_id
-      or next_start.entity_id is null and f.entity_id is null
-        and f.subject_key = memory.spelling_key(next_start.subject)
-    )
-    and f.valid_from > next_start.valid_from
-    and (f.valid_to > f.valid_from) is not false;
-$$;
-
-comment on function memory.next_start(text, text, text, uuid, text, timestamptz) is
-'When the next fact of a key after valid_from began, among those that were or are true; NULL for '
-'none.';
-
-create or replace function memory.end_earlier(
-  tenant_id text,
-  scope text,
-  subject text,
-  entity_id uuid,
-  predicate text,
-  starts timestamptz[],
-  as_of timestamptz
-)
-  returns void
-  language sql
-  volatile
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-  with earlier as (
-    select f.id, s.start
-    from memory.facts as f
-    cross join lateral (
-      select min(u.start) as start from unnest(starts) as u (start) where u.start >= f.valid_from
-    ) as s
-    where f.tenant_id = end_earlier.tenant_id and f.scope = end_earlier.scope
-      and f.predicate_key = memory.predicate_key(end_earlier.predicate)
-      and f.validity = 'superseded'
-      and (
-        f.entity_id = end_earlier.entity_id
-        or end_earlier.entity_id is null and f.entity_id is null
-          and f.subject_key = memory.spelling_key(end_earlier.subject)
-      )
-      and f.valid_to > s.start
-    order by f.id
-    for no key update of f
-  )
-  update memory.facts as f
-  set valid_to = e.start, updated_at = memory.next_state_at(f.updated_at, as_of)
-  from earlier as e
-  where f.tenant_id = end_earlier.tenant_id and f.id = e.id;
-$$;
-
-comment on function memory.end_earlier(
-  text, text, text, uuid, text, timestamptz[], timestamptz
-) is
-'Ends the superseded facts of a key where one that came late begins.';
-
-create or replace function memory.find_begun_plans(
-  tenant_id text,
-  facts memory.fact_to_store[],
-  as_of timestamptz
-)
-  returns uuid[]
-  language sql
-  stable
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-  select array(
-    select p.id
-    from memory.facts as p
-    where p.tenant_id = find_begun_plans.tenant_id and p.planned_for <= as_of
-      and p.validity = 'active'
-      and exists (
-        select
-        from unnest(facts) as f
-        where f.scope = p.scope and f.predicate_key = p.predicate_key
-          and (
-            f.entity_id = p.entity_id
-            or f.entity_id is null and p.entity_id is null
-              and memory.spelling_key(f.subject) = p.subject_key
-          )
-      )
-    order by p.planned_for, p.id
-  );
-$$;
-
-comment on function memory.find_begun_plans(text, memory.fact_to_store[], timestamptz) is
-'The plans under the keys of some facts that have begun at as_of, but that no sweep has seen yet, '
-'in the order in which they began.';
-
-create or replace function memory.end_facts(
-  tenant_id text,
-  fact_ids uuid[],
-  as_of timestamptz
-)
-  returns void
-  language sql
-  volatile
-  set search_path = pg_catalog, memory, public, pg_temp
-as $$
-  update memory.facts as f
-  set
-    validity = 'expired',
-    metadata = f.metadata - 'status',
-    updated_at = memory.next_state_at(f.updated_at, as_of)
-  where f.tenant_id = end_facts.tenant_id and f.id = any (fact_ids)
-    and f.validity = 'active' and f.valid_to <= as_of;
-$$;
-
-comment on function memory.end_facts(text, uuid[], timestamptz) is
-'Lets those of some facts expire whose validity has ended at as_of, as the next sweep would.';
-
 create or replace function memory.store_fact(
   subject text,
   predicate text,
@@ -637,6 +354,231 @@ $$;
 comment on function memory.check_facts(memory.fact_to_store[]) is
 'Rejects arguments that store_fact would reject; the message says which fact. Errors: PM002.';
 
+create or replace function memory.lock_for_facts(
+  tenant_id text,
+  facts memory.fact_to_store[],
+  embedding_version_id uuid,
+  as_of timestamptz
+)
+  returns uuid
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id constant text := lock_for_facts.tenant_id;
+  v_version_id uuid;
+  v_entity_ids uuid[];
+  v_begun uuid[]; -- plans of the keys that have begun
+begin
+  -- The same locks in the same order as store_fact, and each kind in key order, so that batches and
+  -- single stores cannot deadlock.
+  v_version_id := memory.lock_embedding_version(
+    v_tenant_id,
+    (select f.embedding from unnest(facts) as f where f.embedding is not null limit 1),
+    lock_for_facts.embedding_version_id
+  );
+  v_entity_ids := array(
+    select e.entity_id
+    from unnest(facts) as f
+    cross join lateral (values (1, f.entity_id), (2, f.object_entity_id)) as e (place, entity_id)
+    order by f.id, e.place
+  );
+  v_begun := memory.find_begun_plans(v_tenant_id, facts, as_of);
+  if v_begun <> '{}' then
+    perform memory.lock_entities_of_facts(v_tenant_id, v_begun, v_entity_ids);
+  end if;
+  perform memory.lock_entities(v_tenant_id, v_entity_ids, 'fact');
+  insert into memory.fact_keys (tenant_id, scope, anchor, predicate)
+  select distinct v_tenant_id, f.scope, f.anchor, f.predicate_key
+  from unnest(facts) as f
+  order by f.scope, f.anchor, f.predicate_key
+  on conflict (tenant_id, scope, anchor, predicate) do update set scope = excluded.scope;
+  perform memory.lock_sources(
+    v_tenant_id, array(select f.source_episode_id from unnest(facts) as f order by f.id), 'fact'
+  );
+  if v_begun <> '{}' then
+    perform memory.begin_plans(
+      v_tenant_id, v_begun, (select min(f.valid_from) from unnest(facts) as f), '{}', as_of
+    );
+  end if;
+  return v_version_id;
+end;
+$$;
+
+comment on function memory.lock_for_facts(text, memory.fact_to_store[], uuid, timestamptz) is
+'Takes the locks under which facts are stored: on the version of their embeddings, their entities, '
+'keys and sources; lets begun plans of these keys begin. Returns the version.';
+
+create or replace function memory.lock_active_facts(
+  tenant_id text,
+  facts memory.fact_to_store[],
+  ids uuid[],
+  as_of timestamptz
+)
+  returns uuid[]
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id constant text := lock_active_facts.tenant_id;
+  v_active_ids uuid[];
+begin
+  v_active_ids := array(
+    select case
+      when ids[f.ordinality] <> f.id or f.valid_to <= as_of then null
+      when f.entity_id is null then (
+        select a.id
+        from memory.facts as a
+        where a.tenant_id = v_tenant_id and a.scope = f.scope
+          and a.subject_key = memory.spelling_key(f.subject)
+          and a.predicate_key = f.predicate_key
+          and a.planned_for is not distinct from memory.planned_for(f.valid_from, as_of)
+          and a.entity_id is null and a.validity = 'active'
+      )
+      else (
+        select a.id
+        from memory.facts as a
+        where a.tenant_id = v_tenant_id and a.entity_id = f.entity_id and a.scope = f.scope
+          and a.predicate_key = f.predicate_key
+          and a.planned_for is not distinct from memory.planned_for(f.valid_from, as_of)
+          and a.validity = 'active'
+      )
+    end
+    from unnest(facts) with ordinality as f
+    order by f.ordinality
+  );
+  -- With them the earlier facts that end_earlier may end: nobody locks two facts against their order.
+  perform
+  from memory.facts as a
+  where a.tenant_id = v_tenant_id
+    and a.id = any (v_active_ids || array(
+      select e.id
+      from (
+        select
+          f.scope, memory.spelling_key(f.subject) as subject_key, f.entity_id, f.predicate_key,
+          f.valid_from
+        from unnest(facts) with ordinality as f
+        where v_active_ids[f.ordinality] is not null and f.valid_from < as_of
+        offset 0 -- computes the keys first
+      ) as f
+      cross join lateral memory.facts_of_key(
+        v_tenant_id, f.scope, f.subject_key, f.entity_id, f.predicate_key, f.valid_from
+      ) as e (id)
+    ))
+  order by a.id
+  for no key update;
+  perform memory.end_facts(v_tenant_id, v_active_ids, as_of);
+  return v_active_ids;
+end;
+$$;
+
+comment on function memory.lock_active_facts(text, memory.fact_to_store[], uuid[], timestamptz) is
+'The active fact that each finds under its key, locked, once those of them that have ended are '
+'marked; NULL for one that is stored already (ids: by its idempotency key) or has ended.';
+
+create or replace function memory.insert_facts(
+  tenant_id text,
+  facts memory.fact_to_store[],
+  ids uuid[],
+  superseded_ids uuid[],
+  late bigint[],
+  embedding_version_id uuid,
+  as_of timestamptz
+)
+  returns void
+  language plpgsql
+  volatile
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  v_tenant_id constant text := insert_facts.tenant_id;
+  v_text_search_config constant text := memory.text_search_config_of(v_tenant_id);
+begin
+  insert into memory.facts (
+    tenant_id, id, subject, predicate, content, importance, permanence, decay_rate, scope, tags,
+    entity_id, object_entity_id, confidence, source_butler, source_episode_id, supersedes_id,
+    trust, validity, metadata, embedding, embedding_version_id, text_search_config,
+    idempotency_key, created_at, last_confirmed_at, planned_for, valid_from, valid_to
+  )
+  select
+    v_tenant_id, n.id, n.subject, n.predicate, n.content, n.importance, n.permanence,
+    case
+      when memory.planned_for(n.valid_from, as_of) is null
+      then memory.decay_rate_of(n.permanence)
+      else 0
+    end,
+    n.scope, n.tags, n.entity_id, n.object_entity_id,
+    n.confidence, n.source_butler, n.source_episode_id, superseded_ids[n.ordinality],
+    coalesce(n.source_class, 'user'),
+    case
+      when n.has_ended or n.is_late or n.next_from is not null then 'superseded' else 'active'
+    end,
+    n.metadata, n.embedding,
+    case when n.embedding is not null then insert_facts.embedding_version_id end,
+    v_text_search_config, n.idempotency_key, coalesce(n.created_at, as_of), as_of,
+    memory.planned_for(n.valid_from, as_of), n.valid_from,
+    least(
+      n.valid_to,
+      case when n.next_from is not null then greatest(n.valid_from, n.next_from) end,
+      -- What was known of the key, and came earlier in the batch.
+      case
+        when n.is_late
+        then least(
+          memory.next_start(
+            v_tenant_id, n.scope, n.subject, n.entity_id, n.predicate, n.valid_from
+          ),
+          (
+            select min(e.valid_from)
+            from unnest(facts) with ordinality as e
+            where e.scope = n.scope and e.anchor = n.anchor
+              and e.predicate_key = n.predicate_key
+              and ids[e.ordinality] = e.id and e.ordinality < n.ordinality
+              and e.valid_from > n.valid_from and (e.valid_to > e.valid_from) is not false
+          )
+        )
+      end,
+      case
+        when n.has_ended or n.is_late or n.next_from is not null
+        then (
+          select min(l.valid_from)
+          from unnest(late) as p (place)
+          cross join lateral unnest(facts[p.place:p.place]) as l
+          where l.scope = n.scope and l.anchor = n.anchor
+            and l.predicate_key = n.predicate_key
+            and p.place > n.ordinality and l.valid_from >= n.valid_from
+        )
+      end
+    )
+  from (
+    select
+      f.*,
+      f.valid_to <= as_of is true as has_ended,
+      f.ordinality = any (late) as is_late,
+      s.next_from
+    from unnest(facts) with ordinality as f
+    left join (
+      select superseded_ids[u.ordinality] as id, u.valid_from as next_from
+      from unnest(facts) with ordinality as u
+    ) as s on s.id = f.id
+    where ids[f.ordinality] = f.id
+  ) as n
+  order by n.idempotency_key, n.id
+  on conflict (tenant_id, idempotency_key) where idempotency_key is not null do nothing;
+end;
+$$;
+
+comment on function memory.insert_facts(
+  text, memory.fact_to_store[], uuid[], uuid[], bigint[], uuid, timestamptz
+) is
+'Inserts those of the facts that are new. ids: the id of each, its own if it is; superseded_ids: '
+'what it supersedes, perhaps another one of them; late: the places of those that are valid from '
+'before what was known.';
+
 create or replace function memory.store_facts(
   facts jsonb,
   embedding_version_id uuid default null,
@@ -656,11 +598,8 @@ as $$
 #variable_conflict use_column
 declare
   v_tenant_id text := memory.current_tenant();
-  v_text_search_config text := memory.text_search_config_of(v_tenant_id);
   v_facts memory.fact_to_store[] := memory.read_facts(facts, as_of);
   v_version_id uuid;
-  v_entity_ids uuid[];
-  v_begun uuid[]; -- plans of the keys that have begun
   v_ids uuid[]; -- the id of each: its own or that of its idempotency key
   v_active_ids uuid[]; -- the active fact that each finds under its key
   v_superseded_ids uuid[]; -- what each supersedes, perhaps another fact of the batch
@@ -678,33 +617,9 @@ begin
   perform memory.check_facts(v_facts);
   perform memory.check_write_time('as_of', as_of);
 
-  -- The same locks in the same order as store_fact, and each kind in key order, so that batches and
-  -- single stores cannot deadlock.
-  v_version_id := memory.lock_embedding_version(
-    v_tenant_id,
-    (select f.embedding from unnest(v_facts) as f where f.embedding is not null limit 1),
-    store_facts.embedding_version_id
+  v_version_id := memory.lock_for_facts(
+    v_tenant_id, v_facts, store_facts.embedding_version_id, as_of
   );
-  v_entity_ids := array(
-    select e.entity_id
-    from unnest(v_facts) as f
-    cross join lateral (values (1, f.entity_id), (2, f.object_entity_id)) as e (place, entity_id)
-    order by f.id, e.place
-  );
-  v_begun := memory.find_begun_plans(v_tenant_id, v_facts, as_of);
-  if v_begun <> '{}' then
-    perform memory.lock_entities_of_facts(v_tenant_id, v_begun, v_entity_ids);
-  end if;
-  perform memory.lock_entities(v_tenant_id, v_entity_ids, 'fact');
-  insert into memory.fact_keys (tenant_id, scope, anchor, predicate)
-  select distinct v_tenant_id, f.scope, f.anchor, f.predicate_key
-  from unnest(v_facts) as f
-  order by f.scope, f.anchor, f.predicate_key
-  on conflict (tenant_id, scope, anchor, predicate) do update set scope = excluded.scope;
-  perform memory.lock_sources(
-    v_tenant_id, array(select f.source_episode_id from unnest(v_facts) as f order by f.id), 'fact'
-  );
-
   -- An idempotency key identifies the first fact it came with, in this batch or earlier.
   v_ids := array(
     select coalesce(
@@ -719,58 +634,7 @@ begin
       on k.tenant_id = v_tenant_id and k.idempotency_key = f.idempotency_key
     order by f.id
   );
-
-  if v_begun <> '{}' then
-    perform memory.begin_plans(
-      v_tenant_id, v_begun, (select min(f.valid_from) from unnest(v_facts) as f), '{}', as_of
-    );
-  end if;
-
-  v_active_ids := array(
-    select case
-      when v_ids[f.ordinality] <> f.id or f.valid_to <= as_of then null
-      when f.entity_id is null then (
-        select a.id
-        from memory.facts as a
-        where a.tenant_id = v_tenant_id and a.scope = f.scope
-          and a.subject_key = memory.spelling_key(f.subject)
-          and a.predicate_key = f.predicate_key
-          and a.planned_for is not distinct from memory.planned_for(f.valid_from, as_of)
-          and a.entity_id is null and a.validity = 'active'
-      )
-      else (
-        select a.id
-        from memory.facts as a
-        where a.tenant_id = v_tenant_id and a.entity_id = f.entity_id and a.scope = f.scope
-          and a.predicate_key = f.predicate_key
-          and a.planned_for is not distinct from memory.planned_for(f.valid_from, as_of)
-          and a.validity = 'active'
-      )
-    end
-    from unnest(v_facts) with ordinality as f
-    order by f.ordinality
-  );
-  -- With them the earlier facts that end_earlier may end: nobody locks two facts against their order.
-  perform
-  from memory.facts as a
-  where a.tenant_id = v_tenant_id
-    and a.id = any (v_active_ids || array(
-      select e.id
-      from (
-        select
-          f.scope, memory.spelling_key(f.subject) as subject_key, f.entity_id, f.predicate_key,
-          f.valid_from
-        from unnest(v_facts) with ordinality as f
-        where v_active_ids[f.ordinality] is not null and f.valid_from < as_of
-        offset 0 -- computes the keys first
-      ) as f
-      cross join lateral memory.facts_of_key(
-        v_tenant_id, f.scope, f.subject_key, f.entity_id, f.predicate_key, f.valid_from
-      ) as e (id)
-    ))
-  order by a.id
-  for no key update;
-  perform memory.end_facts(v_tenant_id, v_active_ids, as_of);
+  v_active_ids := memory.lock_active_facts(v_tenant_id, v_facts, v_ids, as_of);
 
   -- What store_fact would do with one after the other.
   v_superseded_ids := array_fill(null::uuid, array[cardinality(v_facts)]);
@@ -850,75 +714,9 @@ begin
     order by f.scope, f.anchor, f.predicate_key
   ) as l;
 
-  insert into memory.facts (
-    tenant_id, id, subject, predicate, content, importance, permanence, decay_rate, scope, tags,
-    entity_id, object_entity_id, confidence, source_butler, source_episode_id, supersedes_id,
-    trust, validity, metadata, embedding, embedding_version_id, text_search_config,
-    idempotency_key, created_at, last_confirmed_at, planned_for, valid_from, valid_to
-  )
-  select
-    v_tenant_id, n.id, n.subject, n.predicate, n.content, n.importance, n.permanence,
-    case
-      when memory.planned_for(n.valid_from, as_of) is null
-      then memory.decay_rate_of(n.permanence)
-      else 0
-    end,
-    n.scope, n.tags, n.entity_id, n.object_entity_id,
-    n.confidence, n.source_butler, n.source_episode_id, v_superseded_ids[n.ordinality],
-    coalesce(n.source_class, 'user'),
-    case
-      when n.has_ended or n.is_late or n.next_from is not null then 'superseded' else 'active'
-    end,
-    n.metadata, n.embedding, case when n.embedding is not null then v_version_id end,
-    v_text_search_config, n.idempotency_key, coalesce(n.created_at, as_of), as_of,
-    memory.planned_for(n.valid_from, as_of), n.valid_from,
-    least(
-      n.valid_to,
-      case when n.next_from is not null then greatest(n.valid_from, n.next_from) end,
-      -- What was known of the key, and came earlier in the batch.
-      case
-        when n.is_late
-        then least(
-          memory.next_start(
-            v_tenant_id, n.scope, n.subject, n.entity_id, n.predicate, n.valid_from
-          ),
-          (
-            select min(e.valid_from)
-            from unnest(v_facts) with ordinality as e
-            where e.scope = n.scope and e.anchor = n.anchor
-              and e.predicate_key = n.predicate_key
-              and v_ids[e.ordinality] = e.id and e.ordinality < n.ordinality
-              and e.valid_from > n.valid_from and (e.valid_to > e.valid_from) is not false
-          )
-        )
-      end,
-      case
-        when n.has_ended or n.is_late or n.next_from is not null
-        then (
-          select min(l.valid_from)
-          from unnest(v_late) as p (place)
-          cross join lateral unnest(v_facts[p.place:p.place]) as l
-          where l.scope = n.scope and l.anchor = n.anchor
-            and l.predicate_key = n.predicate_key
-            and p.place > n.ordinality and l.valid_from >= n.valid_from
-        )
-      end
-    )
-  from (
-    select
-      f.*,
-      f.valid_to <= as_of is true as has_ended,
-      f.ordinality = any (v_late) as is_late,
-      s.next_from
-    from unnest(v_facts) with ordinality as f
-    left join (
-      select v_superseded_ids[u.ordinality] as id, u.valid_from as next_from
-      from unnest(v_facts) with ordinality as u
-    ) as s on s.id = f.id
-    where v_ids[f.ordinality] = f.id
-  ) as n
-  order by n.idempotency_key, n.id
-  on conflict (tenant_id, idempotency_key) where idempotency_key is not null do nothing;
+  perform memory.insert_facts(
+    v_tenant_id, v_facts, v_ids, v_superseded_ids, v_late, v_version_id, as_of
+  );
 
   insert into memory.memory_links
     (tenant_id, source_type, source_id, target_type, target_id, relation)

@@ -3,18 +3,11 @@
 begin;
 
 drop function memory.store_facts(jsonb,uuid,timestamp with time zone);
+drop function memory.insert_facts(text,memory.fact_to_store[],uuid[],uuid[],bigint[],uuid,timestamp with time zone);
+drop function memory.lock_active_facts(text,memory.fact_to_store[],uuid[],timestamp with time zone);
+drop function memory.lock_for_facts(text,memory.fact_to_store[],uuid,timestamp with time zone);
 drop function memory.check_facts(memory.fact_to_store[]);
 drop function memory.read_facts(jsonb,timestamp with time zone);
 drop function memory.store_fact(text,text,text,double precision,text,text,jsonb,uuid,double precision,text,uuid,jsonb,public.vector,uuid,text,timestamp with time zone,timestamp with time zone,uuid,timestamp with time zone);
-drop function memory.end_facts(text,uuid[],timestamp with time zone);
-drop function memory.find_begun_plans(text,memory.fact_to_store[],timestamp with time zone);
-drop function memory.end_earlier(text,text,text,uuid,text,timestamp with time zone[],timestamp with time zone);
-drop function memory.next_start(text,text,text,uuid,text,timestamp with time zone);
-drop function memory.trust_of_episode(text,uuid);
-drop function memory.confirm_repeated(text,uuid,text,uuid,timestamp with time zone);
-drop function memory.as_stored(memory.facts);
-drop function memory.is_same_fact(memory.facts,memory.fact_to_store);
-drop function memory.repeats_fact(memory.fact_to_store,memory.fact_to_store);
-drop function memory.comes_late(timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone);
 
 commit;

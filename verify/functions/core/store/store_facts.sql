@@ -2,18 +2,11 @@
 
 begin;
 select
-  'memory.comes_late(timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone)'::regprocedure,
-  'memory.repeats_fact(memory.fact_to_store,memory.fact_to_store)'::regprocedure,
-  'memory.is_same_fact(memory.facts,memory.fact_to_store)'::regprocedure,
-  'memory.as_stored(memory.facts)'::regprocedure,
-  'memory.confirm_repeated(text,uuid,text,uuid,timestamp with time zone)'::regprocedure,
-  'memory.trust_of_episode(text,uuid)'::regprocedure,
-  'memory.next_start(text,text,text,uuid,text,timestamp with time zone)'::regprocedure,
-  'memory.end_earlier(text,text,text,uuid,text,timestamp with time zone[],timestamp with time zone)'::regprocedure,
-  'memory.find_begun_plans(text,memory.fact_to_store[],timestamp with time zone)'::regprocedure,
-  'memory.end_facts(text,uuid[],timestamp with time zone)'::regprocedure,
   'memory.store_fact(text,text,text,double precision,text,text,jsonb,uuid,double precision,text,uuid,jsonb,public.vector,uuid,text,timestamp with time zone,timestamp with time zone,uuid,timestamp with time zone)'::regprocedure,
   'memory.read_facts(jsonb,timestamp with time zone)'::regprocedure,
   'memory.check_facts(memory.fact_to_store[])'::regprocedure,
+  'memory.lock_for_facts(text,memory.fact_to_store[],uuid,timestamp with time zone)'::regprocedure,
+  'memory.lock_active_facts(text,memory.fact_to_store[],uuid[],timestamp with time zone)'::regprocedure,
+  'memory.insert_facts(text,memory.fact_to_store[],uuid[],uuid[],bigint[],uuid,timestamp with time zone)'::regprocedure,
   'memory.store_facts(jsonb,uuid,timestamp with time zone)'::regprocedure;
 rollback;
