@@ -4,6 +4,20 @@ begin;
 
 set local role memory_owner;
 
+create or replace function memory.entry_id_of(day date, number integer)
+  returns text
+  language sql
+  stable
+  parallel safe
+  return format(
+    'mem-%s-%s', to_char(day, 'YYYY-MM-DD'),
+    case when number < 1000 then to_char(number, 'FM000') else number::text end
+  );
+
+comment on function memory.entry_id_of(date, integer) is
+'The id mem-YYYY-MM-DD-NNN of the entry with a number on a day; the number has three digits or '
+'more.';
+
 create or replace function memory.next_entry_id(
   tenant_id text,
   created_at timestamptz
@@ -17,15 +31,12 @@ as $$
   insert into memory.entry_numbers as n (tenant_id, day, last_number)
   values (next_entry_id.tenant_id, (next_entry_id.created_at at time zone 'UTC')::date, 1)
   on conflict (tenant_id, day) do update set last_number = n.last_number + 1
-  returning format(
-    'mem-%s-%s', to_char(n.day, 'YYYY-MM-DD'),
-    case when n.last_number < 1000 then to_char(n.last_number, 'FM000') else n.last_number::text end
-  );
+  returning memory.entry_id_of(n.day, n.last_number);
 $$;
 
 comment on function memory.next_entry_id(text, timestamptz) is
-'A new id mem-YYYY-MM-DD-NNN: the day in UTC and its next number, of three digits or more. Numbers '
-'of transactions that are rolled back are given again.';
+'A new id: of the day in UTC, with its next number. Numbers of transactions that are rolled back '
+'are given again.';
 
 create or replace function memory.find_entry(
   tenant_id text,

@@ -351,9 +351,7 @@ begin
     case
       when n.outcome = 'created' and n.entry_id is null
       then jsonb_populate_record(n, jsonb_build_object(
-        'entry_id', 'mem-' || to_char(g.day, 'YYYY-MM-DD-') || case
-          when g.number < 1000 then to_char(g.number, 'FM000') else g.number::text
-        end
+        'entry_id', memory.entry_id_of(g.day, g.number)
       ))
       else n
     end

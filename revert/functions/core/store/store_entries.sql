@@ -15,5 +15,6 @@ drop function memory.require_entry(text,text);
 drop function memory.get_entry_uuid(text);
 drop function memory.find_entry(text,text);
 drop function memory.next_entry_id(text,timestamp with time zone);
+drop function memory.entry_id_of(date,integer);
 
 commit;

@@ -2,6 +2,7 @@
 
 begin;
 select
+  'memory.entry_id_of(date,integer)'::regprocedure,
   'memory.next_entry_id(text,timestamp with time zone)'::regprocedure,
   'memory.find_entry(text,text)'::regprocedure,
   'memory.get_entry_uuid(text)'::regprocedure,
