@@ -16,6 +16,8 @@ folder, and a run that was interrupted goes on there after its last 100,000 fact
 
 from __future__ import annotations
 
+import argparse
+import math
 import random
 import sys
 import time
@@ -30,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import numpy as np
 import psycopg
 from pgvector.psycopg import register_vector
-from psycopg.types.json import Json
+from psycopg.types.json import Json, Jsonb
 
 from bench.corpus import load_facts, questions, sentence, units
 from bench.report import Times, arguments_of, console, keep, machine, plain, table, times
@@ -86,15 +88,15 @@ def arrivals(sizes: dict[str, int]) -> list[list[str]]:
     """
     source = random.Random(0)
     facts = sum(sizes.values())
-    limit = facts // 10
-    while limit >= 10 * FIRST_STEP:
-        limit //= 10
+    limits = [facts, math.ceil(facts / 10)]
+    while limits[-1] >= 10 * FIRST_STEP:
+        limits.append(math.ceil(limits[-1] / 10))
     steps: list[list[str]] = [[]]
     stored = 0
     for name, size in sizes.items():
-        if stored + size > limit and " " not in name:
+        if stored + size > limits[-1] and " " not in name:
             steps.append([])
-            limit *= 10
+            limits.pop()
         steps[-1].extend([name] * size)
         stored += size
     for step in steps:
@@ -106,6 +108,9 @@ def arrivals(sizes: dict[str, int]) -> list[list[str]]:
 PROGRESS = """
 create schema if not exists bench;
 grant usage on schema bench to bench;
+create table if not exists bench.run (
+  parameters jsonb not null
+);
 create table if not exists bench.steps (
   step integer primary key,
   loaded integer not null default 0,
@@ -114,9 +119,31 @@ create table if not exists bench.steps (
 );
 create table if not exists bench.days (
   day integer primary key,
-  found json not null
+  attempts integer not null default 1,
+  found json
 )
 """
+
+
+def begin(superuser: psycopg.Connection[Any], arguments: argparse.Namespace) -> None:
+    """Begin a run, or go on with one; refuse to go on with another one.
+
+    Raises:
+        SystemExit: The folder is of a run with other parameters, or another schema.
+    """
+    superuser.execute(PROGRESS)
+    [digest] = superuser.execute(
+        "select encode(memory.definitions_digest(), 'hex')"
+    ).fetchone() or (None,)
+    names = ("facts", "tenants", "days", "rounds")
+    parameters = {name: getattr(arguments, name) for name in names} | {"schema": digest}
+    superuser.execute(
+        "insert into bench.run select %s where not exists (select from bench.run)",
+        (Jsonb(parameters),),
+    )
+    [[begun]] = superuser.execute("select parameters from bench.run").fetchall()
+    if begun != parameters:
+        sys.exit(f"{arguments.keep} holds a run with {begun}, not {parameters}: use another folder")
 
 
 def load(superuser: psycopg.Connection[Any], step: int, tenants: Sequence[str]) -> float:
@@ -148,14 +175,14 @@ def measure(scratch: Scratch, groups: dict[int, list[str]], rounds: int) -> dict
                 taken = []
                 for n, question in enumerate(questions(tenants, rounds + 10, seed=size)):
                     words = sentence(source) if name == "store_fact" else question.words
-                    cursor = connection.execute(
-                        f"select bench.{name}(%s, %s, %s)",
-                        (question.tenant, words, question.vector),
-                    )
-                    found = cursor.fetchone()
-                    assert found is not None
+                    # Nothing stays: a step that is measured again finds what it found.
+                    with connection.transaction(force_rollback=True):
+                        [[taken_ms]] = connection.execute(
+                            f"select bench.{name}(%s, %s, %s)",
+                            (question.tenant, words, question.vector),
+                        ).fetchall()
                     if n >= 10:  # the first ones fill the caches of the session
-                        taken.append(found[0])
+                        taken.append(taken_ms)
                 figures[name][size] = times(taken)
     return figures
 
@@ -230,11 +257,23 @@ def live(
     scratch: Scratch, superuser: psycopg.Connection[Any], tenants: Sequence[str], days: int
 ) -> list[dict[str, Any]]:
     """Let days pass; return of each how long everything took, what is dead, and the disk."""
-    passed = [found for (found,) in superuser.execute("select found from bench.days order by day")]
+    passed = [
+        found
+        for (found,) in superuser.execute(
+            "select found from bench.days where found is not null order by day"
+        )
+    ]
     with psycopg.connect(scratch.url, autocommit=True) as connection:
         register_vector(connection)
         for day in range(len(passed) + 1, days + 1):
-            source, numbers = random.Random(day), np.random.default_rng(day)
+            # A day that was interrupted is lived once more, with other words.
+            [[attempts]] = superuser.execute(
+                "insert into bench.days as d (day) values (%s) "
+                "on conflict (day) do update set attempts = d.attempts + 1 returning attempts",
+                (day,),
+            ).fetchall()
+            seed = day + 1000 * attempts
+            source, numbers = random.Random(seed), np.random.default_rng(seed)
             # Nobody may store what happens tomorrow: the days end today.
             as_of = datetime.now(UTC) + timedelta(days=day - days)
             taken: dict[str, list[float]] = {name: [] for name in DAY}
@@ -255,7 +294,7 @@ def live(
                     "mib": sum(disk(superuser).values()),
                 }
             )
-            superuser.execute("insert into bench.days values (%s, %s)", (day, Json(found)))
+            superuser.execute("update bench.days set found = %s where day = %s", (Json(found), day))
             passed.append(found)
             console.print(
                 f"day {day}: {found['seconds']} s, {found['mib']:,} MiB, "
@@ -335,7 +374,7 @@ def main() -> None:
         ) as scratch,
         psycopg.connect(scratch.superuser_url, autocommit=True) as superuser,
     ):
-        superuser.execute(PROGRESS)
+        begin(superuser, arguments)
         for name, call in CALLS.items():
             superuser.execute(TIMED.format(name=name, call=call))
         stored = 0

@@ -70,8 +70,9 @@ def scratch_database(
             if not connection.execute("select from pg_roles where rolname = 'bench'").rowcount:
                 schema.create_database(server.url(), "bench")
                 schema.deploy(superuser_url)
-                connection.execute("create role bench login")
-                connection.execute(f"grant {', '.join(ROLES)} to bench")
+                with connection.transaction():
+                    connection.execute("create role bench login")
+                    connection.execute(f"grant {', '.join(ROLES)} to bench")
         yield Scratch(server.url("bench", "bench"), superuser_url, own)
     finally:
         server.stop()
