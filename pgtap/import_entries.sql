@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(45);
+select plan(49);
 
 create table memory_test.seven as
 select '{
@@ -348,6 +348,52 @@ select set_eq(
 );
 select throws_ok(
   $$ select memory.export_entries(batch_size => 0) $$, 'PM002', 'batch_size is 0', 'no empty batches'
+);
+
+-- What an import names and does not store
+
+select count(*) as stored
+from memory.import_entries('[
+  {"entry_id": "mem-2026-04-01-001", "content": "one", "idempotency_key": "first"},
+  {"entry_id": "mem-2026-04-01-002", "content": "two"},
+  {"entry_id": "mem-2026-04-01-003", "content": "three", "related": ["mem-2026-04-01-002"]}
+]', '2026-04-02Z') \gset
+select set_eq(
+  $$ select memory_test.outcomes('[
+       {"entry_id": "mem-2026-04-01-009", "content": "nine", "idempotency_key": "first"},
+       {"entry_id": "mem-2026-04-01-002", "related": ["mem-2026-04-01-009"]}
+     ]', '2026-04-03Z')
+     from generate_series(1, 2) $$,
+  array['mem-2026-04-01-009 conflict', 'mem-2026-04-01-002 unchanged 1'],
+  'an entry that names one whose key another has does not change, however often it is imported'
+);
+select results_eq(
+  $$ select i.missing_related
+     from memory.import_entries('[
+       {"entry_id": "mem-2026-04-01-009", "content": "nine", "idempotency_key": "first"},
+       {"entry_id": "mem-2026-04-01-002", "related": ["mem-2026-04-01-009"]}
+     ]', '2026-04-03Z') as i
+     order by i.position $$,
+  $$ values ('{}'::text[]), ('{mem-2026-04-01-009}') $$,
+  'and says that it is missing'
+);
+select memory.delete_entry('mem-2026-04-01-002', permanent => true, as_of => '2026-04-04Z') as gone \gset
+create function memory_test.links_of_three()
+  returns bigint
+  language sql
+  as $$
+    select count(l.*)
+    from memory.entries as e
+    cross join lateral memory.get_links('entry', e.id) as l
+    where e.entry_id = 'mem-2026-04-01-003'
+  $$;
+select is(memory_test.links_of_three(), 1::bigint, 'a link outlives the entry that it leads to');
+select count(*) as stored
+from memory.import_entries(
+  '[{"entry_id": "mem-2026-04-01-003", "content": "Three", "related": []}]', '2026-04-05Z'
+) \gset
+select is(
+  memory_test.links_of_three(), 0::bigint, 'until an import of its own does not name it any more'
 );
 select memory_test.as_tenant('b');
 select is_empty($$ select memory.export_entries(include_deleted => true) $$, 'another tenant exports its own entries only');

@@ -103,7 +103,10 @@ class TypeArgument(click.Argument):
                 opts.update(zip(names, ["entry", *given], strict=False))
             elif _DIGITS.fullmatch(text):
                 types = [each for each in self._types if each in (*PLURALS, "entity")]
-                advice = "what was deleted is found by its type and whole id only"
+                hidden = (
+                    "an item, or what was deleted," if "item" in self._types else "what was deleted"
+                )
+                advice = f"{hidden} is found by its type and whole id only"
                 found = _find_one(ctx, text, types=types, advice=advice)
                 opts.update(zip(names, [found.kind, str(found.id), *given[1:]], strict=False))
         return super().handle_parse_result(ctx, opts, args)

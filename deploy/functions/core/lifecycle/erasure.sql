@@ -219,28 +219,42 @@ begin
         )
     );
   end if;
-  -- The embedding of a turn also covers the end of the previous turn.
-  traces.next_turns := array(
-    select n.id
-    from memory.episodes as e
-    cross join lateral (
-      select t.id
-      from memory.episodes as t
-      where t.tenant_id = v_tenant_id and t.session_id = e.session_id and t.butler = e.butler
-        and (t.created_at, t.id) > (e.created_at, e.id)
-      order by t.created_at, t.id
-      limit 1
-    ) as n
-    where e.tenant_id = v_tenant_id and e.id = any (traces.episodes)
-      and n.id <> all (traces.episodes)
-  );
   return traces;
 end;
 $$;
 
 comment on function memory.find_traces(text, memory.subject_traces, boolean) is
 'Adds the memories about the subject of these names and entities, with mentions those that mention '
-'it too, and the turns that follow a turn of them.';
+'it too.';
+
+create or replace function memory.find_next_turns(
+  tenant_id text,
+  episodes uuid[]
+)
+  returns uuid[]
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+as $$
+  select array(
+    select n.id
+    from memory.episodes as e
+    cross join lateral (
+      select t.id
+      from memory.episodes as t
+      where t.tenant_id = find_next_turns.tenant_id and t.session_id = e.session_id
+        and t.butler = e.butler and (t.created_at, t.id) > (e.created_at, e.id)
+      order by t.created_at, t.id
+      limit 1
+    ) as n
+    where e.tenant_id = find_next_turns.tenant_id and e.id = any (episodes)
+      and n.id <> all (episodes)
+  );
+$$;
+
+comment on function memory.find_next_turns(text, uuid[]) is
+'The turns that follow one of these and are none of them: the embedding of a turn also covers the '
+'end of the previous turn.';
 
 create or replace function memory.lock_traces(
   tenant_id text,
@@ -406,8 +420,8 @@ end;
 $$;
 
 comment on function memory.count_traces(text, memory.subject_traces, boolean) is
-'How much else concerns a subject: states in the history, proposals of consolidation, entities '
-'that mention it, errors of runs that do.';
+'How much else concerns a subject: applications of rules, states in the history, proposals of '
+'consolidation, entities that mention it, errors of runs that do.';
 
 create or replace function memory.delete_traces(
   tenant_id text,
@@ -588,6 +602,8 @@ begin
       and memory.is_key_of(k, v_traces.names, v_traces.entities, erase_subject.mentions)
   );
   v_traces := memory.find_traces(v_tenant_id, v_traces, erase_subject.mentions);
+  -- Last and by itself, because finding may take long, and a turn may have followed meanwhile.
+  v_traces.next_turns := memory.find_next_turns(v_tenant_id, v_traces.episodes);
   if not erase_subject.dry_run then
     v_traces := memory.lock_traces(v_tenant_id, v_traces);
   end if;

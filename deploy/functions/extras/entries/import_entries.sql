@@ -234,7 +234,7 @@ as $$
   ),
   judged as (
     select
-      r.import, r."position", r.related, r.stored_id, r.own_id,
+      r.import, r."position", r.stored_id, r.own_id,
       case
         when r.refusal is not null then 'rejected'
         when r.stored_id is not null then null
@@ -249,70 +249,94 @@ as $$
         when r.is_purged then 'it was deleted for good'
       end as reason
     from refused as r
-  ),
-  -- The entries that are named, guarded ones aside.
-  known (entry_ids) as (
-    select jsonb_object_agg(k.entry_id, null)
-    from (
-      select j.own_id as entry_id
-      from judged as j
-      where j.outcome = 'created' and j.own_id is not null
-      union
-      select e.entry_id
-      from (
-        select distinct r.entry_id
-        from judged as j
-        cross join lateral unnest(j.related) as r (entry_id)
-      ) as r
-      cross join lateral (
-        select x.entry_id
-        from memory.entries as x
-        where x.tenant_id = judge_imports.tenant_id and x.entry_id = r.entry_id
-          and x.policy <> 'billy'
-        offset 0
-      ) as e
-    ) as k
   )
   select array_agg(
     jsonb_populate_record(j.import, jsonb_build_object(
       'row_id', coalesce(j.stored_id, gen_random_uuid()),
       'entry_id', j.own_id,
       'outcome', j.outcome,
-      'reason', j.reason,
+      'reason', j.reason
+    ))
+    order by j."position"
+  )
+  from judged as j;
+$$;
+
+comment on function memory.judge_imports(text, memory.entry_to_import[]) is
+'What is imported, with its row and id where it is stored; what is refused, and what is new, has '
+'its outcome. A new one has an id only if it was given.';
+
+create or replace function memory.relate_imports(
+  tenant_id text,
+  imports memory.entry_to_import[]
+)
+  returns memory.entry_to_import[]
+  language sql
+  stable
+  set search_path = pg_catalog, memory, public, pg_temp
+  set plan_cache_mode = force_custom_plan
+as $$
+  -- The entries that are named, guarded ones aside.
+  with known (entry_ids) as (
+    select jsonb_object_agg(k.entry_id, null)
+    from (
+      select n.entry_id
+      from unnest(imports) as n
+      where n.outcome = 'created' and n.entry_id is not null
+      union
+      select e.entry_id
+      from (
+        select distinct r.entry_id
+        from unnest(imports) as n
+        cross join lateral unnest(n.related) as r (entry_id)
+        where n.outcome is distinct from 'rejected'
+      ) as r
+      cross join lateral (
+        select x.entry_id
+        from memory.entries as x
+        where x.tenant_id = relate_imports.tenant_id and x.entry_id = r.entry_id
+          and x.policy <> 'billy'
+        offset 0
+      ) as e
+    ) as k
+  )
+  select array_agg(
+    jsonb_populate_record(n, jsonb_build_object(
       'missing', array(
         select r.entry_id
-        from unnest(j.related) as r (entry_id)
-        where not coalesce(k.entry_ids ? r.entry_id, false)
+        from unnest(n.related) as r (entry_id)
+        where n.outcome is distinct from 'rejected'
+          and not coalesce(k.entry_ids ? r.entry_id, false)
         order by r.entry_id
       ),
       'links', coalesce(l.links, '{}')
     ))
-    order by j."position"
+    order by n."position"
   )
-  from judged as j
+  from unnest(imports) as n
   cross join known as k
   cross join lateral (
     select jsonb_object_agg(t.entry_id, m.relation) as links
     from (
       select o.target_type, o.target_id, o.relation
       from memory.memory_links as o
-      where o.tenant_id = judge_imports.tenant_id and o.source_type = 'entry'
-        and o.source_id = j.stored_id
+      where o.tenant_id = relate_imports.tenant_id and o.source_type = 'entry'
+        and o.source_id = n.row_id
       offset 0
     ) as m
     cross join lateral (
       select x.entry_id
       from memory.entries as x
-      where x.tenant_id = judge_imports.tenant_id and x.id = m.target_id and x.policy <> 'billy'
+      where x.tenant_id = relate_imports.tenant_id and x.id = m.target_id and x.policy <> 'billy'
       offset 0
     ) as t
     where m.target_type = 'entry'
   ) as l;
 $$;
 
-comment on function memory.judge_imports(text, memory.entry_to_import[]) is
-'What is imported, with its row and id where it is stored; what is refused, and what is new, has '
-'its outcome. A new one has an id only if it was given.';
+comment on function memory.relate_imports(text, memory.entry_to_import[]) is
+'What is imported, with the related ids that name no entry, neither a stored nor a new one, and '
+'with the links of its row.';
 
 create or replace function memory.create_imports(
   tenant_id text,
@@ -595,16 +619,28 @@ declare
   v_tenant_id constant text := link_imports.tenant_id;
 begin
   with gone as materialized (
-    select n.row_id, l.entry_id
+    select n.row_id, l.target_id
     from unnest(imports) as n
-    cross join lateral jsonb_each_text(n.links) as l (entry_id, relation)
-    where n.outcome = 'updated' and l.relation = 'related_to' and l.entry_id <> all (n.related)
+    cross join lateral (
+      select k.target_type, k.target_id
+      from memory.memory_links as k
+      where k.tenant_id = v_tenant_id and k.source_type = 'entry' and k.source_id = n.row_id
+        and k.relation = 'related_to'
+      offset 0
+    ) as l
+    where n.outcome = 'updated' and n.related is not null and l.target_type = 'entry'
+      and not exists (
+        select
+        from memory.entries as t
+        where t.tenant_id = v_tenant_id and t.id = l.target_id
+          and (t.entry_id = any (n.related) or t.policy = 'billy')
+        offset 0
+      )
   )
   delete from memory.memory_links as l
   using gone as g
-  join memory.entries as t on t.tenant_id = v_tenant_id and t.entry_id = g.entry_id
   where l.tenant_id = v_tenant_id and l.source_type = 'entry' and l.source_id = g.row_id
-    and l.target_type = 'entry' and l.target_id = t.id and l.relation = 'related_to';
+    and l.target_type = 'entry' and l.target_id = g.target_id;
   -- A pair that is linked otherwise keeps its relation.
   insert into memory.memory_links
     (tenant_id, source_type, source_id, target_type, target_id, relation)
@@ -614,7 +650,7 @@ begin
   cross join lateral (
     select t.id
     from memory.entries as t
-    where t.tenant_id = v_tenant_id and t.entry_id = r.entry_id
+    where t.tenant_id = v_tenant_id and t.entry_id = r.entry_id and t.policy <> 'billy'
     offset 0
   ) as t
   where n.outcome in ('created', 'updated', 'unchanged') and n.deleted is not true
@@ -681,9 +717,15 @@ begin
   order by e.id
   for no key update;
 
-  v_imports := memory.judge_imports(v_tenant_id, v_imports);
+  v_imports := memory.relate_imports(
+    v_tenant_id, memory.judge_imports(v_tenant_id, v_imports)
+  );
   if exists (select from unnest(v_imports) as n where n.outcome = 'created') then
     v_imports := memory.create_imports(v_tenant_id, v_imports, as_of);
+    if exists (select from unnest(v_imports) as n where n.outcome = 'conflict') then
+      -- What names one that was not created names none.
+      v_imports := memory.relate_imports(v_tenant_id, v_imports);
+    end if;
   end if;
   v_imports := memory.compare_imports(v_tenant_id, v_imports);
   perform memory.update_from_imports(v_tenant_id, v_imports, as_of);

@@ -10,6 +10,7 @@ drop function memory.count_traces(text,memory.subject_traces,boolean);
 drop function memory.memories_of(memory.subject_traces);
 drop function memory.find_outcomes(text,memory.subject_traces,boolean);
 drop function memory.lock_traces(text,memory.subject_traces);
+drop function memory.find_next_turns(text,uuid[]);
 drop function memory.find_traces(text,memory.subject_traces,boolean);
 drop function memory.lock_subject(text,text,boolean);
 drop function memory.find_subject(text,text,boolean);

@@ -5,6 +5,7 @@ select
   'memory.find_subject(text,text,boolean)'::regprocedure,
   'memory.lock_subject(text,text,boolean)'::regprocedure,
   'memory.find_traces(text,memory.subject_traces,boolean)'::regprocedure,
+  'memory.find_next_turns(text,uuid[])'::regprocedure,
   'memory.lock_traces(text,memory.subject_traces)'::regprocedure,
   'memory.find_outcomes(text,memory.subject_traces,boolean)'::regprocedure,
   'memory.memories_of(memory.subject_traces)'::regprocedure,
