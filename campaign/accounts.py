@@ -23,9 +23,15 @@ from campaign.journal import Call
 # @, its memory is the one that the answer names. A dash is no event at all.
 _FACT = "fact_created@ fact_superseded? link_created{0..2} fact_updated* rule_updated*"
 _CONFIRMED = "fact_confirmed? fact_updated* link_created? fact_recovered? entry_updated*"
+# Plans of its key that have begun, and no sweep has seen, hold first: each counts as confirmed, and
+# supersedes what held.
+_BEGUN = "fact_confirmed+ fact_superseded* link_created* fact_updated*"
 _ENTRY = "entry_created@ link_created* entry_updated*"
 EVENTS = {
-    "store_fact": f"{_FACT} | {_CONFIRMED}",
+    "store_fact": (
+        f"{_FACT} | {_CONFIRMED} | fact_created@ {_BEGUN} rule_updated* "
+        f"| {_BEGUN} fact_recovered? entry_updated*"
+    ),
     "store_facts": (
         "fact_created{created} fact_superseded* fact_updated* link_created* fact_confirmed* "
         "fact_recovered*"

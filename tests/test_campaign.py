@@ -222,6 +222,25 @@ def test_only_a_sweep_over_all_tenants_may_write_events_of_several(
     assert len(list(invariants.find_strays(connection, {"r.1": recall}))) == 1
 
 
+@pytest.mark.parametrize("content", ["Rome", "Bern"])
+def test_a_store_after_a_plan_has_begun_has_no_problems(
+    connection: psycopg.Connection[Any], content: str
+) -> None:
+    store = "select memory.store_fact('Ada', 'lives in', %s, valid_from => now() - %s::interval, as_of => now() - %s::interval)"
+    connection.execute(store, ("Oslo", "3 days", "3 days"))
+    connection.execute(store, ("Rome", "1 day", "2 days"))
+    call = Call("r.1", "a", "store_fact", {})
+    with connection.transaction():
+        connection.execute("select memory.set_request(request_id => 'r.1')")
+        answer = connection.execute("select memory.store_fact('Ada', 'lives in', %s)", (content,))
+        call.outcome, call.rows = "answered", [str(fact) for (fact,) in answer]
+
+    assert compared(connection, call) == []
+    assert connection.execute(
+        "select count(*) from memory.memory_events where request_id = 'r.1' and event_type = 'fact_superseded'"
+    ).fetchone() == (2 if content == "Bern" else 1,)
+
+
 def test_what_a_client_wrote_down_before_it_was_killed_is_read(
     tmp_path: Any,
 ) -> None:
