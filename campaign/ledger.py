@@ -37,6 +37,8 @@ class Piece:
         slowest: The longest call in seconds, and its function.
         deadlocks: Deadlocks in the log of the server.
         violations: What should not be.
+        mistaken: Reports of violations that were errors of the checks, and what shows it. They are
+            moved here by hand.
         figures: What only this part measures.
         begun_at: When it began.
         commit: The commit it ran at.
@@ -56,6 +58,7 @@ class Piece:
     recoveries: dict[str, list[float]] = field(default_factory=dict)
     slowest: tuple[float, str] = (0.0, "")
     violations: list[str] = field(default_factory=list)
+    mistaken: list[str] = field(default_factory=list)
     figures: dict[str, Any] = field(default_factory=dict)
     begun_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     commit: str = field(default_factory=lambda: _commit())

@@ -83,6 +83,7 @@ def _totals(pieces: list[Piece]) -> str:
             f"{began[:10]} to {ended[:10]}, PostgreSQL {', '.join(machines)}, {machine()}.",
             "",
             *lines,
+            *(f"\nNot counted: {report}" for piece in pieces for report in piece.mistaken),
         ]
     )
 
