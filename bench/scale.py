@@ -132,9 +132,7 @@ def begin(superuser: psycopg.Connection[Any], arguments: argparse.Namespace) -> 
         SystemExit: The folder is of a run with other parameters, or another schema.
     """
     superuser.execute(PROGRESS)
-    [digest] = superuser.execute(
-        "select encode(memory.definitions_digest(), 'hex')"
-    ).fetchone() or (None,)
+    [[digest]] = superuser.execute("select encode(memory.definitions_digest(), 'hex')").fetchall()
     names = ("facts", "tenants", "days", "rounds")
     parameters = {name: getattr(arguments, name) for name in names} | {"schema": digest}
     superuser.execute(

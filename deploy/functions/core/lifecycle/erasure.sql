@@ -80,10 +80,7 @@ begin
       select e.id
       from memory.entities as e
       where e.tenant_id = v_tenant_id and lock_subject.mentions
-        and (
-          memory.mentions_any(e.metadata::text, traces.names)
-          or memory.mentions_any(e.aliases::text, traces.names)
-        )
+        and memory.mentions_in_entity(e, traces.names)
     );
     exit when v_touched <@ v_locked;
     -- Whoever stores about an entity locks it, too. Its names may have changed meanwhile.
@@ -335,7 +332,8 @@ begin
   traces.applications := array(
     select a.id
     from memory.rule_applications as a
-    where a.tenant_id = v_tenant_id and (a.rule_id = any (traces.rules) or a.id = any (traces.applications))
+    where a.tenant_id = v_tenant_id
+      and (a.rule_id = any (traces.rules) or a.id = any (traces.applications))
   );
   -- An answer about an erased episode may tell what it said in other words.
   traces.answers := array(
@@ -365,6 +363,26 @@ create or replace function memory.memories_of(traces memory.subject_traces)
 comment on function memory.memories_of(memory.subject_traces) is
 'What among the traces of a subject has a history.';
 
+create or replace function memory.concerns_subject(
+  proposal memory.consolidation_proposals,
+  traces memory.subject_traces,
+  mentions boolean
+)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+  return array[proposal.run_id] <@ (traces).runs
+  or array[proposal.memory_id] <@ ((traces).facts || (traces).rules)
+  or proposal.evidence && (traces).episodes
+  or mentions and memory.mentions_in_proposal(proposal, (traces).names);
+
+comment on function memory.concerns_subject(
+  memory.consolidation_proposals, memory.subject_traces, boolean
+) is
+'Whether a proposal of consolidation is of a run, a memory or episodes about a subject, or, with '
+'mentions, mentions it.';
+
 create or replace function memory.count_traces(
   tenant_id text,
   traces memory.subject_traces,
@@ -393,11 +411,7 @@ begin
   select count(*) into count_traces.proposals
   from memory.consolidation_proposals as p
   where p.tenant_id = v_tenant_id
-    and (
-      p.run_id = any (traces.runs) or p.memory_id = any (traces.facts || traces.rules)
-      or p.evidence && traces.episodes
-      or count_traces.mentions and memory.mentions_in_proposal(p, traces.names)
-    );
+    and memory.concerns_subject(p, traces, count_traces.mentions);
   if count_traces.mentions then
     select count_traces.images + count(*) into count_traces.images
     from memory.memory_history as h
@@ -407,10 +421,7 @@ begin
     select count(*) into count_traces.cleared
     from memory.entities as e
     where e.tenant_id = v_tenant_id and e.id <> all (traces.entities)
-      and (
-        memory.mentions_any(e.metadata::text, traces.names)
-        or memory.mentions_any(e.aliases::text, traces.names)
-      );
+      and memory.mentions_in_entity(e, traces.names);
     select count(*) into count_traces.errors
     from memory.consolidation_runs as r
     where r.tenant_id = v_tenant_id and r.id <> all (traces.runs)
@@ -478,11 +489,7 @@ begin
     and k.predicate = v.predicate;
   delete from memory.consolidation_proposals as p
   where p.tenant_id = v_tenant_id
-    and (
-      p.run_id = any (traces.runs) or p.memory_id = any (traces.facts || traces.rules)
-      or p.evidence && traces.episodes
-      or delete_traces.mentions and memory.mentions_in_proposal(p, traces.names)
-    );
+    and memory.concerns_subject(p, traces, delete_traces.mentions);
   get diagnostics delete_traces.proposals = row_count;
   delete from memory.consolidation_runs as r
   where r.tenant_id = v_tenant_id and r.id = any (traces.runs);
@@ -512,10 +519,7 @@ begin
         order by a.place
       )
     where e.tenant_id = v_tenant_id
-      and (
-        memory.mentions_any(e.metadata::text, traces.names)
-        or memory.mentions_any(e.aliases::text, traces.names)
-      );
+      and memory.mentions_in_entity(e, traces.names);
     get diagnostics delete_traces.cleared = row_count;
     -- After what changes entities, because each of those leaves an image.
     delete_traces.images := delete_traces.images - delete_traces.cleared

@@ -457,4 +457,18 @@ create or replace function memory.mentions_in_proposal(
 comment on function memory.mentions_in_proposal(memory.consolidation_proposals, text[]) is
 'Whether a proposal of consolidation mentions one of the names.';
 
+create or replace function memory.mentions_in_entity(
+  entity memory.entities,
+  names text[]
+)
+  returns boolean
+  language sql
+  stable
+  parallel safe
+  return memory.mentions_any(entity.metadata::text, names)
+  or memory.mentions_any(entity.aliases::text, names);
+
+comment on function memory.mentions_in_entity(memory.entities, text[]) is
+'Whether an entity mentions one of the names beside its own name: in its metadata or aliases.';
+
 commit;

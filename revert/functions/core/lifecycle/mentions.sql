@@ -2,6 +2,7 @@
 
 begin;
 
+drop function memory.mentions_in_entity(memory.entities,text[]);
 drop function memory.mentions_in_proposal(memory.consolidation_proposals,text[]);
 drop function memory.redact_history(text,text[]);
 drop function memory.image_text_columns();

@@ -15,5 +15,6 @@ select
   'memory.redact_image(jsonb,text[],text[])'::regprocedure,
   'memory.image_text_columns()'::regprocedure,
   'memory.redact_history(text,text[])'::regprocedure,
-  'memory.mentions_in_proposal(memory.consolidation_proposals,text[])'::regprocedure;
+  'memory.mentions_in_proposal(memory.consolidation_proposals,text[])'::regprocedure,
+  'memory.mentions_in_entity(memory.entities,text[])'::regprocedure;
 rollback;
