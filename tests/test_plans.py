@@ -34,6 +34,10 @@ CALLS = {
     "keyword search, all words": "select * from memory.keyword_search('fact', 'garden recipe')",
     "hybrid search": "select * from memory.hybrid_search('fact', 'garden recipe', %(vector)s::vector)",
     "recall": "select * from memory.recall('garden recipe', embedding => %(vector)s::vector)",
+    "recall of misspelled words": "select * from memory.recall('gadren recipee', embedding => %(vector)s::vector)",
+    "expansion": "select memory.expand_query('What does my wiife like?')",
+    "search": "select * from memory.search('garden recipe', embedding => %(vector)s::vector)",
+    "query": "select * from memory.query('garden AND type:fact', embedding => %(vector)s::vector)",
     "context": "select memory.context('garden recipe', 'home', embedding => %(vector)s::vector)",
     "store": "select memory.store_fact('user', 'likes', 'garden', embedding => %(vector)s::vector)",
     "doctor": "select * from memory.diagnose()",
@@ -123,6 +127,40 @@ def test_no_call_reads_more_because_others_store_more(counted: Database) -> None
         assert alone[name] > 0 or name in ("links", "related"), name
         # Deeper indexes, and rows that lie among those of others.
         assert among_others < 2 * alone[name] + 60, (name, alone[name], among_others)
+
+
+def test_no_call_waits_for_processes_to_start(counted: Database) -> None:
+    # A large table makes the planner believe that a call has much to read, and starting workers
+    # takes longer than any of these calls.
+    fill(counted, "big", 12_000)
+    parameters = {
+        "vector": str([1.0] * 384),
+        "id": str(counted.value("select id from memory.facts where tenant_id = 'small' limit 1")),
+    }
+    launched = """
+        select sum(parallel_workers_to_launch)::bigint from pg_stat_database
+        where datname = current_database()"""
+    started = {}
+    with psycopg.connect(counted.superuser_url, autocommit=True) as connection:
+        if connection.info.server_version < 180000:
+            pytest.skip("this server does not count them")
+        connection.execute("select set_config('memory.tenant_id', 'small', false)")
+        # As with a hundred times as many facts.
+        for setting, value in {
+            "parallel_setup_cost": "10",
+            "min_parallel_table_scan_size": "80kB",
+            "min_parallel_index_scan_size": "8kB",
+        }.items():
+            connection.execute(f"set {setting} = '{value}'")
+        for name, call in ({"any": "select count(*) from memory.facts"} | CALLS).items():
+            [before] = connection.execute(launched).fetchone() or (0,)
+            connection.execute(call.encode(), parameters)
+            connection.execute("select pg_stat_force_next_flush()")
+            [after] = connection.execute(launched).fetchone() or (0,)
+            started[name] = after - before
+    assert started.pop("any") > 0
+    started.pop("doctor")  # looks at what all tenants store
+    assert sorted(name for name, workers in started.items() if workers) == []
 
 
 def test_a_new_entry_reads_no_more_in_a_large_tenant(database: Database) -> None:

@@ -101,6 +101,7 @@ create or replace function memory.find_memories(
   set search_path = pg_catalog, memory, public, pg_temp
   set plan_cache_mode = force_generic_plan -- planning costs more than it saves
   set jit = off -- compiling costs even more
+  set max_parallel_workers_per_gather = 0 -- so does starting workers
 as $$
 #variable_conflict use_column
 declare

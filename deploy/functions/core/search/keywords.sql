@@ -88,6 +88,7 @@ create or replace function memory.frequent_words(
   set plan_cache_mode = force_generic_plan -- planning costs more than it saves
   set enable_seqscan = off -- the sample is a range of ids
   set jit = off -- compiling costs even more
+  set max_parallel_workers_per_gather = 0 -- so does starting workers
 as $$
 declare
   -- Ids are random: about 256 of them lie between the middle and this one.
@@ -159,6 +160,7 @@ create or replace function memory.bm25_matches(
   set plan_cache_mode = force_generic_plan -- planning costs more than it saves
   set enable_bitmapscan = on -- weigh_memories turns it off
   set jit = off -- compiling costs even more
+  set max_parallel_workers_per_gather = 0 -- so does starting workers
 as $$
 #variable_conflict use_column
 declare

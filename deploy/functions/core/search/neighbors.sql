@@ -28,6 +28,7 @@ create or replace function memory.exact_neighbors(
   set enable_seqscan = off -- forces the covering index: see below
   set enable_bitmapscan = off
   set jit = off -- compiling costs even more
+  set max_parallel_workers_per_gather = 0 -- so does starting workers
 as $$
 declare
   v_tenant_id text := memory.current_tenant();
@@ -144,7 +145,8 @@ create or replace function memory.approximate_neighbors(
   set enable_sort = off -- forces the index: the caller knows that it pays off
   set enable_seqscan = off
   set enable_bitmapscan = off
-  set jit = off
+  set jit = off -- compiling costs even more
+  set max_parallel_workers_per_gather = 0 -- so does starting workers
 as $$
 declare
   v_tenant_id text := memory.current_tenant();

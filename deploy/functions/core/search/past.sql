@@ -79,7 +79,8 @@ create or replace function memory.find_memories_at(
   stable
   set search_path = pg_catalog, memory, public, pg_temp
   set plan_cache_mode = force_custom_plan
-  set jit = off
+  set jit = off -- compiling costs more than it saves
+  set max_parallel_workers_per_gather = 0 -- so does starting workers
 as $$
 #variable_conflict use_column
 declare

@@ -276,6 +276,7 @@ create or replace function memory.meet_condition(
   -- knows which index leads to the fewest memories.
   set plan_cache_mode = force_custom_plan
   set jit = off -- compiling costs more than it saves
+  set max_parallel_workers_per_gather = 0 -- so does starting workers
 as $$
 #variable_conflict use_column
 declare

@@ -74,6 +74,7 @@ create or replace function memory.rank_matches(
   rows 50 -- the default estimate of 1000 rows leads to worse joins
   set search_path = pg_catalog, memory, public, pg_temp
   set jit = off -- compiling costs more than it saves
+  set max_parallel_workers_per_gather = 0 -- so does starting workers
 as $$
 #variable_conflict use_column
 declare

@@ -24,6 +24,7 @@ create or replace function memory.near_among(
   set enable_seqscan = off -- vectors are read from their covering index: see exact_neighbors
   set enable_bitmapscan = off
   set jit = off -- compiling costs even more
+  set max_parallel_workers_per_gather = 0 -- so does starting workers
 as $$
 #variable_conflict use_column
 declare
@@ -98,6 +99,7 @@ create or replace function memory.weigh_among(
   set search_path = pg_catalog, memory, public, pg_temp
   set plan_cache_mode = force_generic_plan -- planning costs more than it saves
   set jit = off -- compiling costs even more
+  set max_parallel_workers_per_gather = 0 -- so does starting workers
 as $$
 #variable_conflict use_column
 declare
@@ -308,6 +310,7 @@ create or replace function memory.list_aged(
   set search_path = pg_catalog, memory, public, pg_temp
   set plan_cache_mode = force_generic_plan -- planning costs more than it saves
   set jit = off -- compiling costs even more
+  set max_parallel_workers_per_gather = 0 -- so does starting workers
 as $$
 declare
   v_tenant_id text := settings.tenant_id;
