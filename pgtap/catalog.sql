@@ -362,6 +362,7 @@ select results_eq(
      ('memory.bm25_matches(memory.corpus_size[],memory.keyword_query,text[],memory.word_match[],boolean,'
       || 'memory.settings,text,double precision,timestamp with time zone)'),
      ('memory.boost_episodes(memory.fused_candidate[],memory.settings)'),
+     ('memory.correct_spelling(text,text[],text,memory.settings,timestamp with time zone)'),
      ('memory.count_vectors(text)'),
      ('memory.due_jobs(timestamp with time zone)'),
      ('memory.exact_neighbors(text,vector,text,integer,double precision,timestamp with time zone)'),
@@ -381,6 +382,7 @@ select results_eq(
       || 'memory.settings)'),
      ('memory.keyword_matches(text,text,tsquery,bigint[],bigint[],text,integer,double precision,'
       || 'timestamp with time zone)'),
+     ('memory.known_spelling(text,text[],text,memory.settings,timestamp with time zone)'),
      ('memory.largest_tenant_size()'),
      ('memory.list_aged(memory.keyword_query,vector,text,integer,memory.settings,'
       || 'timestamp with time zone)'),
@@ -398,6 +400,7 @@ select results_eq(
      ('memory.tagged_facts(jsonb,text,integer)'),
      ('memory.tenants_in(name,text,timestamp with time zone)'), ('memory.tenants_with_memories()'),
      ('memory.tenants_without_due_times(boolean)'),
+     ('memory.unknown_words(text,text[],text,memory.settings,timestamp with time zone)'),
      ('memory.use_approximate_index(text,integer)'),
      ('memory.vector_index(text)'),
      ('memory.weigh_among(text[],uuid[],memory.keyword_query,vector,integer,memory.corpus_size[],'

@@ -108,8 +108,8 @@ values
 ('{memory_search}', '{pair_characters,reads_accents,split_numbers,prepare_words,fold_vector,accented_words,read_words,query_vector,query_lexemes,
     any_lexeme,every_word,hash_terms,search_terms,tag_terms,fold_label,fold_labels,fold_each_label,read_phrase,read_phrase_in,query_languages,has_literals,term_frequency,corpus_sizes,normalize_name,fold_name,name_terms,
     is_in_scope,is_known_to,recency_of,one_lexeme,inverse_document_frequency,saturate_frequency,meaning_score,words_score,weigh_evidence,candidate_depth,required_evidence,required_relevance,
-    vector_index_name,band_of_entry,time_vocabulary,read_question,read_former,decays_until,key_words,spelling_key,synonyms_of,restate_question,ends_property,read_possessions,read_properties,use_past_forms,share_that_asks,ends_with_question,naming_predicates,subjects_of_user,with_tags,join_alternatives,extension_schemas,has_extension}'),
-('{memory_owner}', '{find_memories,read_relations,list_candidates,judge_candidates,asks_for,boost_episodes,find_dropped,find_names,read_query,exact_neighbors,approximate_neighbors,nearest_neighbors,
+    vector_index_name,band_of_entry,time_vocabulary,read_question,read_former,decays_until,key_words,spelling_key,synonyms_of,restate_question,ends_property,read_possessions,read_properties,use_past_forms,near_spellings,common_words,is_read_as_such,may_name_time,share_that_asks,ends_with_question,naming_predicates,subjects_of_user,with_tags,join_alternatives,extension_schemas,has_extension}'),
+('{memory_owner}', '{find_memories,read_relations,correct_spelling,list_candidates,judge_candidates,asks_for,boost_episodes,find_dropped,find_names,read_query,exact_neighbors,approximate_neighbors,nearest_neighbors,
     use_approximate_index,vector_index,largest_tenant_size,count_vectors,filter_memories,
     weigh_among,weigh_timely,list_aged,tagged_entries,tagged_facts,facts_with_terms}');
 

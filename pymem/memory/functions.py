@@ -1074,19 +1074,23 @@ class Functions(Vectors):
             partial(self.expand_query, scope=scope),
         )
 
-    async def expand_query(self, query: str, *, scope: str | None = None) -> str:
+    async def expand_query(
+        self, query: str, *, scope: str | None = None, as_of: datetime | None = None
+    ) -> str:
         """A query with the names of those whom it mentions by what they are to somebody: "Where
         does my wife work? (Mirjam)", if a fact says that the wife of user is Mirjam, and others are
         about Mirjam. Understood are "my" and "our" (in English, German, French, Dutch and Spanish)
         and "Lina's", followed by a predicate of at most three words or a common synonym of it, and
         words such as "mom" alone, in its first 1,000 characters. Where nobody is named, or the word
         is not English, what the fact calls them is added: "Who is my supervisor? (boss)"; so it is
-        for some properties: "What is my job? (role)". memory.search and memory.recall look for the
-        words of the expanded query; their embedding should be that of the expanded query, too.
+        for some properties: "What is my job? (role)". Before that, misspelled words become those
+        that memories have: "What does my dauhgter do?" (memory.correct_spelling). memory.search and
+        memory.recall look for the words of the expanded query; their embedding should be that of
+        the expanded query, too.
 
         Errors: PM002 invalid scope.
         """
-        result: str = await self._value("expand_query", query=query, scope=scope)
+        result: str = await self._value("expand_query", query=query, scope=scope, as_of=as_of)
         return result
 
     # functions/core/search/recall

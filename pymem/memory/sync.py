@@ -1195,19 +1195,23 @@ class SyncMemory(Blocking):
         """
         return self._wait(self.memory.erase_subject(subject, mentions=mentions, dry_run=dry_run))
 
-    def expand_query(self, query: str, *, scope: str | None = None) -> str:
+    def expand_query(
+        self, query: str, *, scope: str | None = None, as_of: datetime | None = None
+    ) -> str:
         """A query with the names of those whom it mentions by what they are to somebody: "Where
         does my wife work? (Mirjam)", if a fact says that the wife of user is Mirjam, and others are
         about Mirjam. Understood are "my" and "our" (in English, German, French, Dutch and Spanish)
         and "Lina's", followed by a predicate of at most three words or a common synonym of it, and
         words such as "mom" alone, in its first 1,000 characters. Where nobody is named, or the word
         is not English, what the fact calls them is added: "Who is my supervisor? (boss)"; so it is
-        for some properties: "What is my job? (role)". memory.search and memory.recall look for the
-        words of the expanded query; their embedding should be that of the expanded query, too.
+        for some properties: "What is my job? (role)". Before that, misspelled words become those
+        that memories have: "What does my dauhgter do?" (memory.correct_spelling). memory.search and
+        memory.recall look for the words of the expanded query; their embedding should be that of
+        the expanded query, too.
 
         Errors: PM002 invalid scope.
         """
-        return self._wait(self.memory.expand_query(query, scope=scope))
+        return self._wait(self.memory.expand_query(query, scope=scope, as_of=as_of))
 
     def expire_memory(self, *, as_of: datetime | None = None) -> ExpiredEntries:
         """Ends the guarded entries that have expired, or whose effective confidence fell below the

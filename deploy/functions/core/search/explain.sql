@@ -123,7 +123,9 @@ declare
   v_types text[] := memory.check_types(types);
   v_min_confidence float8 := coalesce(recall_explain.min_confidence, v_settings.min_confidence);
   v_scope text := memory.visible_scope(scope);
-  v_relations memory.relations := memory.read_relations(topic, v_scope, v_settings);
+  v_relations memory.relations := memory.read_relations(
+    memory.correct_spelling(topic, v_types, v_scope, v_settings, as_of), v_scope, v_settings
+  );
   v_limit integer := memory.check_limit(max_results);
   v_depth integer := case
     when v_settings.ranking = 'specified' then v_limit else greatest(2 * v_limit, 20)

@@ -112,7 +112,10 @@ declare
   v_relations memory.relations := case
     when v_listed
     then row(query, null::memory.mentioned[], null::text, null::text)::memory.relations
-    else memory.read_relations(query, find_memories.scope, settings)
+    else memory.read_relations(
+      memory.correct_spelling(query, memory_types, find_memories.scope, settings, as_of),
+      find_memories.scope, settings
+    )
   end;
   v_of_self boolean := not v_listed and memory.asks_of_self(query)
     and not memory.asks_happened(query);
@@ -377,7 +380,8 @@ comment on function memory.find_memories(
 'about the user or relatives), or all entries of the lists, and orders them by composite score. A '
 'question about the past (memory.read_former) also '
 'finds what its facts took the place of. Who somebody is ranks behind what is asked about them '
-'(memory.read_relations), and others behind a user who asks about himself or herself.';
+'(memory.read_relations), and others behind a user who asks about himself or herself. Misspelled '
+'words are read as memory.correct_spelling reads them.';
 grant execute on function memory.find_memories to memory_owner;
 
 set local role memory_owner;

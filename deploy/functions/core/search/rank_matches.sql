@@ -98,7 +98,9 @@ declare
   v_linked memory.linked_entry[] := array[]::memory.linked_entry[];
 begin
   if v_has_topic and mode <> 'graph' then
-    v_relations := memory.read_relations(topic, scope, settings);
+    v_relations := memory.read_relations(
+      memory.correct_spelling(topic, memory_types, scope, settings, as_of), scope, settings
+    );
     if mode <> 'semantic' then
       v_words := memory.read_query(v_relations.query, 'any', settings);
     end if;

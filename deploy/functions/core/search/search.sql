@@ -332,7 +332,11 @@ create or replace function memory.check_query(query text)
 comment on function memory.check_query(text) is
 'Refuses a query over 64 KiB. Errors: PM002.';
 
-create or replace function memory.expand_query(query text, scope text default null)
+create or replace function memory.expand_query(
+  query text,
+  scope text default null,
+  as_of timestamptz default now()
+)
   returns text
   language sql
   stable
@@ -340,19 +344,24 @@ create or replace function memory.expand_query(query text, scope text default nu
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
   select r.query
-  from memory.read_relations(
-    expand_query.query, memory.visible_scope(scope), memory.current_settings()
+  from memory.current_settings() as s
+  cross join lateral memory.read_relations(
+    memory.correct_spelling(
+      expand_query.query, memory.default_type_names(), memory.visible_scope(scope), s, as_of
+    ),
+    memory.visible_scope(scope), s
   ) as r;
 $$;
 
-comment on function memory.expand_query(text, text) is
+comment on function memory.expand_query(text, text, timestamptz) is
 'A query with the names of those whom it mentions by what they are to somebody: "Where does my '
 'wife work? (Mirjam)", if a fact says that the wife of user is Mirjam, and others are about '
 'Mirjam. Understood are "my" and "our" (in English, German, French, Dutch and Spanish) and '
 '"Lina''s", followed by a predicate of at most three words or a common synonym of it, and words '
 'such as "mom" alone, in its first 1,000 characters. Where nobody is named, or the word is '
 'not English, what the fact calls them is added: "Who is my supervisor? (boss)"; so it is for some '
-'properties: "What is my job? (role)". '
+'properties: "What is my job? (role)". Before that, misspelled words become those that memories '
+'have: "What does my dauhgter do?" (memory.correct_spelling). '
 'memory.search and memory.recall look for the words of the expanded query; their embedding should '
 'be that of the expanded query, too. Errors: PM002 invalid scope.';
 grant execute on function memory.expand_query to memory_writer, memory_reader;

@@ -2,7 +2,7 @@
 
 begin;
 
-drop function memory.expand_query(text,text);
+drop function memory.expand_query(text,text,timestamp with time zone);
 drop function memory.check_query(text);
 drop function memory.refuse_query(text);
 drop function memory.check_types(text[]);

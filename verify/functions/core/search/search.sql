@@ -14,5 +14,5 @@ select
   'memory.check_types(text[])'::regprocedure,
   'memory.refuse_query(text)'::regprocedure,
   'memory.check_query(text)'::regprocedure,
-  'memory.expand_query(text,text)'::regprocedure;
+  'memory.expand_query(text,text,timestamp with time zone)'::regprocedure;
 rollback;

@@ -1,0 +1,204 @@
+begin;
+\ir fixtures.sql
+select plan(41);
+
+-- Slips of the pen
+
+select set_eq(
+  $$ select s.spelling, s.slip from memory.near_spellings('tea') as s
+     where s.spelling = any ('{tae,eta,te,team,treat,tex,tia,tep,sea,tea,teea}') $$,
+  $$ values ('tae', 1), ('eta', 1), ('te', 3), ('team', 2), ('tia', 4), ('teea', 1) $$,
+  'a slip is two letters in the wrong order, one too few, one too many, or one that is like it'
+);
+select results_eq(
+  $$ select s.slip from memory.near_spellings('letter') as s where s.spelling in ('leter', 'letters')
+     order by s.spelling $$,
+  array[1, 2],
+  'a letter that is doubled is likelier than any other one'
+);
+select is_empty($$ select s.* from memory.near_spellings(null) as s $$, 'no word has no spellings');
+
+-- Queries
+
+select memory_test.as_tenant('a');
+select memory.store_fact('Ada', 'instrument', 'a theodolite with a quokka on it', scope => 'global');
+select memory.store_fact('Ada', 'likes', 'zeppelins and pierogis');
+select memory.store_fact('Mateus', 'hobby', 'bouldering');
+select memory.store_fact('Marina', 'lives_in', 'Halifax');
+select memory.store_fact('Ada', 'secret', 'a brontosaurus', scope => 'home');
+select memory.store_rule('Call the chandlery early');
+select memory.store_episode('We chose the bandoneon', 'work');
+select memory.store_fact('Ada', 'mail', 'theodolyte@example.org');
+select memory_test.as_tenant('b');
+select memory.store_fact('Ada', 'owns', 'a pterodactyl');
+select memory_test.as_tenant('a');
+
+select results_eq(
+  $$ select q.query, memory.expand_query(q.query)
+     from unnest(array[
+       'Where is the tehodolite?', 'Where is the theodoltie?', 'Where is the theoddolite?',
+       'Where is the theodlite?', 'Where is the theodxlite?', 'Where is the THEODOLITE?',
+       'Where is the THEODOLTIE?'
+     ]) with ordinality as q (query, position)
+     order by q.position $$,
+  $$ values ('Where is the tehodolite?', 'Where is the theodolite?'),
+     ('Where is the theodoltie?', 'Where is the theodolite?'),
+     ('Where is the theoddolite?', 'Where is the theodolite?'),
+     ('Where is the theodlite?', 'Where is the theodolite?'),
+     ('Where is the theodxlite?', 'Where is the theodxlite?'),
+     ('Where is the THEODOLITE?', 'Where is the THEODOLITE?'),
+     ('Where is the THEODOLTIE?', 'Where is the THEODOLITE?') $$,
+  'a word with one slip becomes the word that a memory has; any other stays'
+);
+select is(
+  memory.expand_query('Does a theodokite have a qoukka?'), 'Does a theodolite have a quokka?',
+  'another letter is one beside it on a keyboard; several words may be wrong'
+);
+select is(
+  memory.expand_query('When do I call the chandelry?'), 'When do I call the chandlery?',
+  'rules have words, too'
+);
+select is(
+  memory.expand_query('Who chose the bandonoen?'), 'Who chose the bandoneon?', 'and episodes'
+);
+select is(
+  memory.expand_query('Is there a zepelin?'), 'Is there a zeppelin?', 'a plural is the same word'
+);
+select is(
+  memory.expand_query('How do I take my cofffee and my mediction?'),
+  'How do I take my coffee and my medication?',
+  'a word that no memory has becomes a common one'
+);
+select is(
+  (select array_agg(m.content) from memory.recall('tehodolite') as m),
+  array['a theodolite with a quokka on it'],
+  'recall finds what is meant'
+);
+select is(
+  (select array_agg(m.content) from memory.search('tehodolite') as m),
+  array['a theodolite with a quokka on it'],
+  'so does search'
+);
+select is(
+  (select array_agg(m.content) from memory.query('tehodolite') as m),
+  array['a theodolite with a quokka on it'],
+  'so does the query language'
+);
+select is(
+  (
+    select (array_agg(m.content order by m."position"))[1]
+    from memory.recall_explain('tehodolite') as m
+  ),
+  'a theodolite with a quokka on it',
+  'so does the explanation'
+);
+
+-- Names
+
+select is(
+  (
+    select (array_agg(m.content order by m.score desc, m.id))[1]
+    from memory.recall('What does Matues do in his free time?') as m
+  ),
+  'bouldering',
+  'a misspelled name is that of whom it resembles'
+);
+select is(memory.expand_query('Matues?'), 'Mateus?', 'also as the first word');
+select is(
+  memory.expand_query('Annas Mama'), 'Annas Mama', 'a name is not a common word that it resembles'
+);
+select is(
+  memory.expand_query('Is Marinka here?'), 'Is Marinka here?', 'but another name stays another name'
+);
+select is(memory.expand_query('is marinka here?'), 'is marinka here?', 'also in lowercase');
+select is(
+  memory.expand_query('Marinka is here'), 'Marinka is here', 'and where a name need not be one'
+);
+
+-- What stays as it is
+
+select is(memory.expand_query('the qukka'), 'the quokka', 'words of five letters are read');
+select is(memory.expand_query('the zepp'), 'the zepp', 'words of up to four letters stay');
+select is(
+  memory.expand_query('Are there quilts and zeppelins, and do I live among them?'),
+  'Are there quilts and zeppelins, and do I live among them?',
+  'common words and those that memories have stay'
+);
+select is(
+  memory.expand_query('What do I do for a living? Which other house do I want?'),
+  'What do I do for a living? Which other house do I want?',
+  'no word of a question is misspelled because no memory has it'
+);
+select is(
+  memory.expand_query('Wann habe ich meine Termine vereinbart, welche waren gestern?'),
+  'Wann habe ich meine Termine vereinbart, welche waren gestern?',
+  'nor is that of another language'
+);
+select is(
+  memory.expand_query('What did I choose in march?'), 'What did I choose in march?',
+  'verbs and words of times stay'
+);
+select is(
+  memory.expand_query('a tehodolite@example.org b /tehodolite c tehodolite.py d tehodolite_2'),
+  'a tehodolite@example.org b /tehodolite c tehodolite.py d tehodolite_2',
+  'addresses and names of files stay'
+);
+select is(
+  memory.expand_query('theodolyte'), 'theodolite', 'a part of an address is no word that is known'
+);
+select is(memory.expand_query('"tehodolite"'), '"tehodolite"', 'quotations stay');
+select is(
+  memory.expand_query('tehodolite qukka bandonoen'), 'tehodolite qukka bandonoen',
+  'where most words are unknown, all stay'
+);
+select is(
+  memory.expand_query('Where is the brontosuarus?'), 'Where is the brontosaurus?', 'without a scope'
+);
+select is(
+  memory.expand_query('Where is the brontosuarus?', 'work'), 'Where is the brontosuarus?',
+  'words of another scope are not told'
+);
+select is(
+  memory.expand_query('Where is the pterodactly?'), 'Where is the pterodactly?',
+  'nor are those of another tenant'
+);
+select is(
+  memory.expand_query('tehodolite ' || repeat('x ', 150)), 'tehodolite ' || repeat('x ', 150),
+  'a long prompt stays'
+);
+select is(memory.expand_query(null), null, 'no query is none');
+select is(
+  memory.expand_query('tehodolite (.*) \1 ''; drop'), 'theodolite (.*) \1 ''; drop',
+  'what is no word stays'
+);
+select is(
+  (select count(*) from memory.hybrid_search('fact', 'tehodolite') as m), 0::bigint,
+  'the ranking by lists takes words as they are'
+);
+
+-- Only what is there now
+
+select memory.forget_memory('episode', (
+  select m.id from memory.recall('bandoneon', types => '{episode}') as m
+));
+select is(
+  memory.expand_query('Who chose the bandonoen?'), 'Who chose the bandonoen?',
+  'words of forgotten memories are not told'
+);
+select memory.store_episode('We saw a tyrannosaur', 'work');
+select is(
+  memory.expand_query('Who saw the tyrannosuar?'), 'Who saw the tyrannosaur?', 'until it expires'
+);
+select is(
+  memory.expand_query('Who saw the tyrannosuar?', as_of => now() + interval '1 year'),
+  'Who saw the tyrannosuar?',
+  'words of expired memories are not told'
+);
+select memory.store_fact('Ada', 'instrument', 'a sextant', scope => 'global');
+select is(
+  memory.expand_query('tehodolite'), 'tehodolite', 'nor are those of what is no longer so'
+);
+select is(memory.expand_query('a sextent'), 'a sextant', 'but of what is so instead');
+
+select * from finish();
+rollback;
