@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(43);
+select plan(44);
 
 -- What the house rules are about.
 
@@ -150,6 +150,14 @@ select results_eq(
      ('memory.verify_erasure(text)'), ('memory.write_settings(memory.settings)') $$,
   'only functions that define schema objects, name the table of a type, know the columns of a table, '
   'or leave filters out that are not in use build SQL from strings'
+);
+select is_empty(
+  $$ select c.relname
+     from pg_class as c
+     join pg_am as a on a.oid = c.relam and a.amname = 'gin'
+     where c.relnamespace = 'memory'::regnamespace
+       and not coalesce('fastupdate=off' = any (c.reloptions), false) $$,
+  'no search reads the list of what a GIN index has not taken in yet'
 );
 select is_empty(
   $$ select f.name, m.word
@@ -362,7 +370,7 @@ select results_eq(
      ('memory.bm25_matches(memory.corpus_size[],memory.keyword_query,text[],memory.word_match[],boolean,'
       || 'memory.settings,text,double precision,timestamp with time zone)'),
      ('memory.boost_episodes(memory.fused_candidate[],memory.settings)'),
-     ('memory.correct_spelling(text,text[],text,memory.settings,timestamp with time zone)'),
+     ('memory.correct_spelling(text,text,memory.settings,timestamp with time zone)'),
      ('memory.count_vectors(text)'),
      ('memory.due_jobs(timestamp with time zone)'),
      ('memory.exact_neighbors(text,vector,text,integer,double precision,timestamp with time zone)'),
@@ -382,7 +390,7 @@ select results_eq(
       || 'memory.settings)'),
      ('memory.keyword_matches(text,text,tsquery,bigint[],bigint[],text,integer,double precision,'
       || 'timestamp with time zone)'),
-     ('memory.known_spelling(text,text[],text,memory.settings,timestamp with time zone)'),
+     ('memory.known_spelling(text,boolean,text[],text,memory.settings,timestamp with time zone)'),
      ('memory.largest_tenant_size()'),
      ('memory.list_aged(memory.keyword_query,vector,text,integer,memory.settings,'
       || 'timestamp with time zone)'),
@@ -400,7 +408,7 @@ select results_eq(
      ('memory.tagged_facts(jsonb,text,integer)'),
      ('memory.tenants_in(name,text,timestamp with time zone)'), ('memory.tenants_with_memories()'),
      ('memory.tenants_without_due_times(boolean)'),
-     ('memory.unknown_words(text,text[],text,memory.settings,timestamp with time zone)'),
+     ('memory.unknown_words(text,text,memory.settings,timestamp with time zone)'),
      ('memory.use_approximate_index(text,integer)'),
      ('memory.vector_index(text)'),
      ('memory.weigh_among(text[],uuid[],memory.keyword_query,vector,integer,memory.corpus_size[],'

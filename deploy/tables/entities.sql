@@ -33,9 +33,9 @@ create table memory.entities (
 
 create index entities_name_idx on memory.entities (tenant_id, canonical_name);
 
-create index entities_aliases_idx on memory.entities using gin (aliases);
+create index entities_aliases_idx on memory.entities using gin (aliases) with (fastupdate = off);
 
-create index entities_metadata_idx on memory.entities using gin (metadata);
+create index entities_metadata_idx on memory.entities using gin (metadata) with (fastupdate = off);
 
 comment on table memory.entities is
 'People, organizations, places and things that facts are about: stable identities where one name '
@@ -66,14 +66,14 @@ create table memory.entity_names (
 create index entity_names_entity_idx on memory.entity_names (tenant_id, entity_id);
 
 create index entity_names_terms_idx
-on memory.entity_names using gin (memory.name_terms(tenant_id, name));
+on memory.entity_names using gin (memory.name_terms(tenant_id, name)) with (fastupdate = off);
 
 -- Only fuzzy resolution uses this index; without the extension it does not exist.
 do $$
 begin
   if memory.has_extension('pg_trgm') then
     create index entity_names_similarity_idx
-    on memory.entity_names using gin (name public.gin_trgm_ops);
+    on memory.entity_names using gin (name public.gin_trgm_ops) with (fastupdate = off);
   end if;
 end;
 $$;

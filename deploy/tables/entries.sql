@@ -115,16 +115,17 @@ create unique index entries_idempotency_key
 on memory.entries (tenant_id, idempotency_key) where idempotency_key is not null;
 
 create index entries_search_idx
-on memory.entries using gin (memory.search_terms(tenant_id, search_vector))
+on memory.entries using gin (memory.search_terms(tenant_id, search_vector)) with (fastupdate = off)
 where lifecycle_state = 'active';
 
 -- Words of the entries that a search leaves out unless it asks for them.
 create index entries_archive_search_idx
-on memory.entries using gin (memory.search_terms(tenant_id, search_vector))
+on memory.entries using gin (memory.search_terms(tenant_id, search_vector)) with (fastupdate = off)
 where lifecycle_state in ('aged', 'archived');
 
 -- By tenant and without regard to case.
-create index entries_tags_idx on memory.entries using gin (memory.tag_terms(tenant_id, tags));
+create index entries_tags_idx
+on memory.entries using gin (memory.tag_terms(tenant_id, tags)) with (fastupdate = off);
 
 -- Type and confidence, by which queries filter.
 create index entries_type_idx on memory.entries (tenant_id, entry_type, confidence, id);

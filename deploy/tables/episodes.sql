@@ -95,8 +95,10 @@ where consolidation_status = 'pending' or consolidation_status = 'failed';
 create index episodes_consolidated_idx
 on memory.episodes (tenant_id, created_at, id) where consolidation_status = 'consolidated';
 
+-- Without fastupdate: every search, of whichever tenant, would read the list of what is new.
 create index episodes_search_idx
-on memory.episodes using gin (memory.search_terms(tenant_id, search_vector));
+on memory.episodes using gin (memory.search_terms(tenant_id, search_vector))
+with (fastupdate = off);
 
 -- Exact semantic search reads only this index, in which the vectors of a tenant are adjacent. It
 -- compares the tenant in collation "C", so that the planner can use no other index

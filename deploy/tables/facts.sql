@@ -139,15 +139,18 @@ on memory.facts using brin (tenant_id, scope, validity) where validity = 'active
 create index facts_subject_predicate_idx
 on memory.facts (tenant_id, subject_key, predicate_key);
 
+-- Without fastupdate, as those of memory.episodes.
 create index facts_search_idx
-on memory.facts using gin (memory.search_terms(tenant_id, search_vector))
+on memory.facts using gin (memory.search_terms(tenant_id, search_vector)) with (fastupdate = off)
 where validity = 'active';
 
-create index facts_tags_idx on memory.facts using gin (tags);
+create index facts_tags_idx on memory.facts using gin (tags) with (fastupdate = off);
 
 -- By tenant and without regard to case.
 create index facts_tag_terms_idx
-on memory.facts using gin (memory.tag_terms(tenant_id, tags)) where tags <> '[]';
+on memory.facts using gin (memory.tag_terms(tenant_id, tags))
+with (fastupdate = off)
+where tags <> '[]';
 
 -- The orders of lists (memory.list_memories).
 create index facts_created_idx on memory.facts (tenant_id, created_at, id);

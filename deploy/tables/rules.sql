@@ -107,10 +107,10 @@ on memory.rules (tenant_id, idempotency_key) where idempotency_key is not null;
 create index rules_scope_idx on memory.rules (tenant_id, scope, maturity);
 
 create index rules_search_idx
-on memory.rules using gin (memory.search_terms(tenant_id, search_vector))
+on memory.rules using gin (memory.search_terms(tenant_id, search_vector)) with (fastupdate = off)
 where lifecycle_state <> 'retracted';
 
-create index rules_tags_idx on memory.rules using gin (tags);
+create index rules_tags_idx on memory.rules using gin (tags) with (fastupdate = off);
 
 create index rules_created_idx on memory.rules (tenant_id, created_at, id);
 

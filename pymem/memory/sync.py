@@ -2925,14 +2925,13 @@ class SyncMemory(Blocking):
         """Upkeep of entries, safe to run twice; a task changes at most 10,000 rows, the next run
         goes on. daily: what has expired leaves the searches, guarded entries aside; 30 days without
         access lower the confidence by 0.05; what was deleted or expired 30 days ago is deleted for
-        good. weekly: entries that lack a vector are queued; the keyword indexes take in their
-        pending lists; of 1000 entries the search vector is made again and repaired where it
-        differs; links are counted that lead from or to an entry of which nothing is left.
-        (memory.rebuild_vector_indexes rebuilds an approximate index, by a schedule of its own.)
-        monthly: entries move to the band of their age (memory.retention_band), and so out of the
-        search indexes; the indexes of entries, those of all tenants together, are measured. Returns
-        for each task how many rows it changed, and, if it measures, how many it looked at or found,
-        or a size in bytes.
+        good. weekly: entries that lack a vector are queued; of 1000 entries the search vector is
+        made again and repaired where it differs; links are counted that lead from or to an entry of
+        which nothing is left. (memory.rebuild_vector_indexes rebuilds an approximate index, by a
+        schedule of its own; keyword indexes take in each text at once.) monthly: entries move to
+        the band of their age (memory.retention_band), and so out of the search indexes; the indexes
+        of entries, those of all tenants together, are measured. Returns for each task how many rows
+        it changed, and, if it measures, how many it looked at or found, or a size in bytes.
 
         Errors: PM002.
         """
