@@ -124,7 +124,7 @@ declare
   v_min_confidence float8 := coalesce(recall_explain.min_confidence, v_settings.min_confidence);
   v_scope text := memory.visible_scope(scope);
   v_relations memory.relations := memory.read_relations(
-    memory.correct_spelling(topic, v_types, v_scope, v_settings, as_of), v_scope, v_settings
+    memory.correct_spelling(topic, v_scope, v_settings, as_of), v_scope, v_settings
   );
   v_limit integer := memory.check_limit(max_results);
   v_depth integer := case

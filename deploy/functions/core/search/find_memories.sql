@@ -113,7 +113,7 @@ declare
     when v_listed
     then row(query, null::memory.mentioned[], null::text, null::text)::memory.relations
     else memory.read_relations(
-      memory.correct_spelling(query, memory_types, find_memories.scope, settings, as_of),
+      memory.correct_spelling(query, find_memories.scope, settings, as_of),
       find_memories.scope, settings
     )
   end;

@@ -99,7 +99,7 @@ declare
 begin
   if v_has_topic and mode <> 'graph' then
     v_relations := memory.read_relations(
-      memory.correct_spelling(topic, memory_types, scope, settings, as_of), scope, settings
+      memory.correct_spelling(topic, scope, settings, as_of), scope, settings
     );
     if mode <> 'semantic' then
       v_words := memory.read_query(v_relations.query, 'any', settings);

@@ -346,9 +346,7 @@ as $$
   select r.query
   from memory.current_settings() as s
   cross join lateral memory.read_relations(
-    memory.correct_spelling(
-      expand_query.query, memory.default_type_names(), memory.visible_scope(scope), s, as_of
-    ),
+    memory.correct_spelling(expand_query.query, memory.visible_scope(scope), s, as_of),
     memory.visible_scope(scope), s
   ) as r;
 $$;
