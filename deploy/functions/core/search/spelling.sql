@@ -146,7 +146,7 @@ as $$
 #variable_conflict use_column
 declare
   v_tenant_id constant text := settings.tenant_id;
-  v_config constant regconfig := settings.text_search_config;
+  v_config constant regconfig := settings.text_search_config::regconfig;
   v_words text[] := array(
     select min(w.word)
     from (
