@@ -368,7 +368,12 @@ def main() -> None:
     steps: list[dict[str, Any]] = []
     with (
         scratch_database(
-            arguments.shared_buffers, folder=arguments.folder, kept=arguments.keep
+            arguments.shared_buffers,
+            folder=arguments.folder,
+            kept=arguments.keep,
+            # As for any bulk load: with the default, a checkpoint follows the other, and after each,
+            # every page that changes is written whole.
+            settings={"max_wal_size": "'6GB'"},
         ) as scratch,
         psycopg.connect(scratch.superuser_url, autocommit=True) as superuser,
     ):

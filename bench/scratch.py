@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,17 +51,23 @@ def cpu_seconds(process: int) -> float:
 
 @contextmanager
 def scratch_database(
-    shared_buffers: str = "1GB", *, folder: Path | None = None, kept: Path | None = None
+    shared_buffers: str = "1GB",
+    *,
+    folder: Path | None = None,
+    kept: Path | None = None,
+    settings: Mapping[str, str] | None = None,
 ) -> Iterator[Scratch]:
     """Start an embedded server in a folder of its own, deploy, and remove it all at the end.
 
     The folder is made below the given one, or below that for temporary files. One that is kept is
-    used as it is, and stays.
+    used as it is, and stays. Settings are those of PostgreSQL, beside shared_buffers.
     """
     own = kept or Path(tempfile.mkdtemp(prefix="pymem-bench-", dir=folder))
     own.mkdir(exist_ok=True)
     own.chmod(0o755)
-    server = EmbeddedServer(own, settings={"shared_buffers": f"'{shared_buffers}'"})
+    server = EmbeddedServer(
+        own, settings={"shared_buffers": f"'{shared_buffers}'", **(settings or {})}
+    )
     server.start()
     try:
         superuser_url = server.url("bench")
