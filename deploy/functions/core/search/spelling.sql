@@ -162,11 +162,12 @@ declare
         @@ memory.one_lexeme(lower(w.word))
     group by lower(w.word)
     order by min(w.position)
-    limit 8
+    limit 5
   );
 begin
-  if v_words = '{}' then
-    return v_words;
+  -- Whoever says much is understood without a word.
+  if cardinality(v_words) not between 1 and 4 then
+    return '{}';
   end if;
   return (
     with sampled as materialized (
@@ -219,8 +220,8 @@ $$;
 comment on function memory.unknown_words(text, text, memory.settings, timestamptz) is
 'The first words of a query, at most three, that are neither common (memory.common_words) nor in a '
 'memory in a visible scope (memory.visible_scope) that is live, aged or archived: words of five to '
-'twenty letters a to z, among the first eight that are not common. Words that differ by their ends '
-'only are the same.';
+'twenty letters a to z. Words that differ by their ends only are the same. None of a query with '
+'more than four such words that are not common.';
 
 create or replace function memory.known_spelling(
   word text,
