@@ -34,7 +34,7 @@ as $$
     union all
     select left(word, p.place) || substr(word, p.place), 1
     union all
-    -- Another letter too few, and too many.
+    -- A letter too few, and one too many.
     select left(word, p.place) || a.letter || substr(word, p.place + 1), 2
     from string_to_table('abcdefghijklmnopqrstuvwxyz', null) as a (letter)
     union all
@@ -65,7 +65,7 @@ comment on function memory.near_spellings(text) is
 'The spellings that differ from a lowercase word by one slip of the pen, and its kind, the less '
 'likely the higher: 1 two letters in the wrong order, or one letter for two alike or two for one, '
 '2 a letter too few, 3 a letter too many, 4 another letter, which lies beside it on a keyboard or '
-'sounds like it. The first letter is taken for right, but for its order.';
+'sounds like it. None changes the first letter, but for its order.';
 grant execute on function memory.near_spellings to memory_search;
 
 create or replace function memory.is_spelled_oddly(word text)
@@ -117,13 +117,28 @@ create or replace function memory.lone_word(word text)
   immutable
   strict
   parallel safe
-  return '(?<![[:alnum:]\u0300-\u036f@./\\:?=&#$%~*+''’_-])(' || word
-    || ')(?![[:alnum:]\u0300-\u036f@/\\:=&#$%~*+_-]|\.[[:alnum:]]|[''’](t|re|ve|ll|d|m)\M)';
+  return '(?<![[:alnum:]\u0300-\u036f@./\\:?=&#$%~*+''’‘`<_-])(' || word
+    || ')(?![[:alnum:]\u0300-\u036f@/\\:=&#$%~*+`(>_-]|\.[[:alnum:]]|[''’](t|re|ve|ll|d|m)\M)';
 
 comment on function memory.lone_word(text) is
-'The regular expression that finds a word, itself a regular expression, where it is a word by '
-'itself: not a part of an address, a path, the name of a file, a compound or a contraction.';
+'A regular expression that finds a word (given as one, too) where it stands alone: not in an '
+'address, a path, the name of a file, code, a compound or a contraction.';
 grant execute on function memory.lone_word to memory_search;
+
+create or replace function memory.is_in_english(query text)
+  returns boolean
+  language sql
+  immutable
+  strict
+  parallel safe
+  return query ~* (
+    '\m(what|where|when|why|how|which|whose|the|my|does|did|are|have|should|any|there|from|about|'
+    || 'your|our|their|with)\M'
+  );
+
+comment on function memory.is_in_english(text) is
+'Whether a query has one of the words with which English questions are asked.';
+grant execute on function memory.is_in_english to memory_search;
 
 grant create on schema memory to memory_search;
 set local role memory_search;
@@ -155,7 +170,8 @@ declare
         with ordinality as m (groups, position)
     ) as w
     cross join lateral tsvector_to_array(to_tsvector('pg_catalog.english', w.word)) as l (lexemes)
-    where cardinality(l.lexemes) = 1
+    where w.word in (lower(w.word), initcap(w.word), upper(w.word))
+      and cardinality(l.lexemes) = 1
       and not to_tsvector('pg_catalog.english', memory.common_words())
         @@ memory.one_lexeme(l.lexemes[1])
       and not to_tsvector('pg_catalog.simple', memory.common_words())
@@ -167,11 +183,11 @@ declare
 begin
   -- Whoever says much is understood without a word.
   if cardinality(v_words) not between 1 and 4 then
-    return '{}';
+    return array[]::text[];
   end if;
   return (
     with sampled as materialized (
-      select m.search_vector
+      select m.memory_type, m.content, m.search_vector
       from (
         select m.*
         from memory.searchable_memories as m
@@ -187,9 +203,13 @@ begin
       from unnest(v_words) with ordinality as w (word, position)
       cross join lateral tsvector_to_array(to_tsvector(v_config, w.word)) as l (lexemes)
       where cardinality(l.lexemes) = 1
-        -- First among any few, because all memories with a frequent word are many.
+        -- Some memories before all: those with a frequent word are many. Who asks again misspells
+        -- as before, so an episode that asks makes no word known.
         and not exists (
-          select from sampled as s where s.search_vector @@ memory.one_lexeme(l.lexemes[1])
+          select
+          from sampled as s
+          where s.search_vector @@ memory.one_lexeme(l.lexemes[1])
+            and (s.memory_type <> 'episode' or memory.share_that_asks(s.content) <= 2.0 / 3)
         )
         and not exists (
           select
@@ -199,6 +219,7 @@ begin
               && memory.hash_terms(v_tenant_id, l.lexemes)
             and (m.expires_at is null or m.expires_at > as_of)
             and memory.is_in_scope(m.memory_type, m.scope, unknown_words.scope)
+            and (m.memory_type <> 'episode' or memory.share_that_asks(m.content) <= 2.0 / 3)
         )
         and not exists (
           select
@@ -219,13 +240,14 @@ $$;
 
 comment on function memory.unknown_words(text, text, memory.settings, timestamptz) is
 'The first words of a query, at most three, that are neither common (memory.common_words) nor in a '
-'memory in a visible scope (memory.visible_scope) that is live, aged or archived: words of five to '
-'twenty letters a to z. Words that differ by their ends only are the same. None of a query with '
-'more than four such words that are not common.';
+'memory in a visible scope (memory.visible_scope) that is live, aged or archived, episodes aside '
+'that only ask (memory.share_that_asks above 2/3): words of five to twenty letters a to z. Words '
+'that differ by their ends only are the same. None of a query with more than four words that are '
+'not common.';
 
 create or replace function memory.known_spelling(
   word text,
-  with_common boolean,
+  in_english boolean,
   memory_types text[],
   scope text,
   settings memory.settings,
@@ -243,8 +265,10 @@ as $$
 #variable_conflict use_column
 declare
   v_tenant_id constant text := settings.tenant_id;
-  v_is_name constant boolean := known_spelling.word ~ '^[A-Z][a-z]';
-  v_is_odd constant boolean := memory.is_spelled_oddly(lower(known_spelling.word));
+  v_length constant integer := length(known_spelling.word);
+  v_is_name constant boolean := known_spelling.word ~ '^[A-Z]';
+  v_is_odd constant boolean := in_english
+    and memory.is_spelled_oddly(lower(known_spelling.word));
   v_all text[];
   v_slips integer[];
   v_lexemes text[];
@@ -258,14 +282,11 @@ begin
   from memory.near_spellings(lower(known_spelling.word)) as n
   where n.slip = 1
     or not v_is_name and (
-      n.slip = 2 and (v_is_odd or length(known_spelling.word) >= 7)
-      or n.slip > 2 and v_is_odd and length(known_spelling.word) >= 6
+      n.slip = 2 and (v_is_odd or v_length >= 7)
+      or n.slip > 2 and (v_is_odd and v_length >= 6 or in_english and v_length >= 9)
     );
-  if v_all is null then
-    return null;
-  end if;
 
-  -- A word that memories have, the likeliest slips first.
+  -- The likeliest slips first.
   for v_slip in 1 .. v_slips[cardinality(v_slips)] loop
     -- In the text of all spellings, each has its position.
     select array_agg(s.spelling order by p.position), array_agg(t.lexeme order by p.position)
@@ -281,58 +302,46 @@ begin
     cross join unnest(t.positions) as p (position)
     cross join lateral (select l.spellings[p.position] as spelling) as s;
 
-    with found as materialized (
-      select n.spelling, f.body
-      from (
-        select m.search_vector, concat_ws(' ', m.subject, m.predicate, m.content) as body
-        from memory.searchable_memories as m
-        where m.is_live and m.tenant_id collate "POSIX" = v_tenant_id
-          and m.memory_type = any (memory_types)
-          and memory.search_terms(m.tenant_id, m.search_vector)
-            && memory.hash_terms(v_tenant_id, v_lexemes)
-          and (m.expires_at is null or m.expires_at > as_of)
-          and memory.is_in_scope(m.memory_type, m.scope, known_spelling.scope)
-          and (
-            settings.min_confidence = 0
-            or memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)
-              >= settings.min_confidence
-          )
-        limit 100 -- noqa: AM09
-      ) as f
-      cross join lateral unnest(tsvector_to_array(f.search_vector)) as h (lexeme)
-      join unnest(v_spellings, v_lexemes) as n (spelling, lexeme) on n.lexeme = h.lexeme
+    with near as materialized (
+      select n.spelling, memory.one_lexeme(n.lexeme) as term
+      from unnest(v_spellings, v_lexemes) as n (spelling, lexeme)
     ),
-    matched as (
-      select f.spelling, regexp_match(
-        memory.fold_text(left(f.body, 10000)),
-        -- A plural may be meant.
-        '\m(' || regexp_replace(f.spelling, '([^s])s$', '\1') || 's?)\M', 'i'
-      ) as words
+    -- Some that have one of them are enough.
+    found as materialized (
+      select m.search_vector, concat_ws(' ', m.subject, m.predicate, m.content) as body
+      from memory.searchable_memories as m
+      where m.is_live and m.tenant_id collate "POSIX" = v_tenant_id
+        and m.memory_type = any (memory_types)
+        and memory.search_terms(m.tenant_id, m.search_vector)
+          && memory.hash_terms(v_tenant_id, v_lexemes)
+        and (m.expires_at is null or m.expires_at > as_of)
+        and memory.is_in_scope(m.memory_type, m.scope, known_spelling.scope)
+        and (
+          settings.min_confidence = 0
+          or memory.effective_confidence(m.confidence, m.decay_rate, m.last_confirmed_at, as_of)
+            >= settings.min_confidence
+        )
+      limit 20 -- noqa: AM09
+    ),
+    texts as materialized (
+      select n.spelling, memory.fold_text(left(f.body, 4000)) as body
       from found as f
+      join near as n on f.search_vector @@ n.term
     )
-    select lower(m.words[1]) into v_best
-    from matched as m
-    where m.words is not null
-      -- Another name may be that of somebody else: Karin is not Karina.
-      and (v_slip = 1 or m.words[1] !~ '^[A-Z][a-z]')
-    group by lower(m.words[1])
-    order by count(*) desc, lower(m.words[1]) collate "C"
+    select lower(m.groups[1]) into v_best
+    from texts as t
+    cross join lateral regexp_matches(
+      t.body,
+      -- A plural may be meant.
+      memory.lone_word(regexp_replace(t.spelling, '([^s])s$', '\1') || 's?'), 'gi'
+    ) as m (groups)
+    -- Another name may be that of somebody else: Karin is not Karina.
+    where v_slip = 1 or m.groups[1] !~ '^[A-Z]'
+    group by lower(m.groups[1])
+    order by count(*) desc, lower(m.groups[1]) collate "C"
     limit 1;
     exit when found;
   end loop;
-
-  -- Or the only common one.
-  if v_best is null and with_common then
-    select min(c.spelling) into v_best
-    from (
-      select n.spelling, rank() over (order by n.slip) as place
-      from unnest(v_all, v_slips) as n (spelling, slip)
-      where to_tsvector('pg_catalog.simple', memory.common_words())
-        @@ memory.one_lexeme(n.spelling)
-    ) as c
-    where c.place = 1
-    having count(*) = 1;
-  end if;
   return v_best;
 end;
 $$;
@@ -341,11 +350,13 @@ comment on function memory.known_spelling(
   text, boolean, text[], text, memory.settings, timestamptz
 ) is
 'What a word that nobody knows (memory.unknown_words) was probably meant to be: the word that '
-'differs by the likeliest slip (memory.near_spellings), if a live memory of the given types in a '
-'visible scope has it in its first 10,000 characters; else, with_common, the only common one. Of '
-'a name, only slips of kind 1 are looked for; of a word that is not spelled oddly '
-'(memory.is_spelled_oddly), and may be right, those of kind 1, and of kind 2 if it has seven '
-'letters; of any other word, those of kind 3 and 4 if it has six. NULL: unknown.';
+'differs from it by the likeliest kind of slip (memory.near_spellings) among those that a live '
+'memory of the given types in a visible scope, of at least min_confidence, has in its first 4,000 '
+'characters. NULL: none. Kind 1 is always looked for, the others for words in lowercase only, and '
+'found in lowercase only: kind 2 for words of seven letters or that are spelled oddly '
+'(memory.is_spelled_oddly), 3 and 4 for words of nine letters, or of six that are spelled oddly. '
+'in_english: the word is of an English query; in others, none is spelled oddly, and kinds 3 and 4 '
+'are not looked for.';
 
 create or replace function memory.correct_spelling(
   query text,
@@ -380,10 +391,7 @@ begin
   foreach v_word in array v_words loop
     continue when memory.is_read_as_such(v_word);
     v_known := memory.known_spelling(
-      v_word,
-      -- The common words are English. At the beginning, a capital does not make a name.
-      query ~* '\m(what|where|who|when|why|how|which|the|my|does|did|from|about|your|our|their)\M'
-      and (v_word !~ '^[A-Z][a-z]' or starts_with(ltrim(query), v_word)),
+      v_word, memory.is_in_english(query),
       -- Looking up all spellings takes half a millisecond for each type.
       array(
         select c.memory_type
@@ -404,10 +412,10 @@ $$;
 comment on function memory.correct_spelling(text, text, memory.settings, timestamptz) is
 'A query with each misspelled word as it is probably meant: "Where is the teelscope?" becomes '
 '"Where is the telescope?". Misspelled is a word that is neither common nor in a memory in a '
-'visible scope, but is one slip of the pen away from such a word (memory.known_spelling); unless '
-'it is read as such (memory.is_read_as_such). Queries with more than two unknown words, over 300 '
-'characters or with quotations stay, and all while texts are indexed again in another language, or '
-'with the ranking "specified".';
+'visible scope (memory.unknown_words), and one slip of the pen away from one that a memory has '
+'(memory.known_spelling); unless it is read as such (memory.is_read_as_such). Queries with more '
+'than two unknown words, over 300 characters or with quotations stay, and all while texts are '
+'indexed again in another language, or with the ranking "specified".';
 grant execute on function memory.correct_spelling to memory_owner;
 
 set local role memory_owner;

@@ -5,6 +5,7 @@ begin;
 drop function memory.correct_spelling(text,text,memory.settings,timestamp with time zone);
 drop function memory.known_spelling(text,boolean,text[],text,memory.settings,timestamp with time zone);
 drop function memory.unknown_words(text,text,memory.settings,timestamp with time zone);
+drop function memory.is_in_english(text);
 drop function memory.lone_word(text);
 drop function memory.is_read_as_such(text);
 drop function memory.is_spelled_oddly(text);
