@@ -94,7 +94,7 @@ begin
       'entity_names_similarity_idx',
       format(
         'CREATE INDEX entity_names_similarity_idx ON memory.entity_names USING gin '
-        '(name %I.gin_trgm_ops)',
+        '(name %I.gin_trgm_ops) WITH (fastupdate = off)',
         n.nspname
       )
     from pg_extension as x
