@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(51);
+select plan(52);
 
 -- Slips of the pen
 
@@ -68,6 +68,10 @@ select is(
 select is(
   memory.expand_query('Is there a zepelin?'), 'Is there a zeppelins?',
   'a plural is the same word'
+);
+select is(
+  memory.expand_query('Where do I boudler?'), 'Where do I bouldering?',
+  'so is another form, which takes its place'
 );
 select is(
   memory.expand_query('How do I take my cofffee and my mediction?'),

@@ -332,8 +332,11 @@ begin
     from texts as t
     cross join lateral regexp_matches(
       t.body,
-      -- A plural may be meant.
-      memory.lone_word(regexp_replace(t.spelling, '([^s])s$', '\1') || 's?'), 'gi'
+      -- The plural may be there, or another form of it.
+      memory.lone_word(
+        regexp_replace(t.spelling, '([^s])s$', '\1') || '(?:s|es|d|ed|ing|er|ers|ly)?'
+      ),
+      'gi'
     ) as m (groups)
     -- Another name may be that of somebody else: Karin is not Karina.
     where v_slip = 1 or m.groups[1] !~ '^[A-Z]'
