@@ -376,32 +376,33 @@ as $$
 declare
   v_query text := query;
   v_words text[];
+  v_types text[];
   v_word text;
   v_known text;
 begin
-  -- Whole prompts have words enough, and quotations are meant as they are. While texts are indexed
-  -- in two languages, a word may be known in the other one.
+  -- Whole prompts have words enough, and quotations are meant as they are.
   if query is null or length(query) > 300 or query ~ '["“”„«»]' or settings.ranking = 'specified'
-    or cardinality(memory.query_languages(settings)) > 1
   then
     return v_query;
   end if;
   v_words := memory.unknown_words(query, scope, settings, as_of);
-  -- Three unknown words are not misspelled: they are of another subject or language.
-  if cardinality(v_words) > 2 then
+  -- Three unknown words are not misspelled: they are of another subject or language. While texts are
+  -- indexed in two languages, a word may be known in the other one.
+  if cardinality(v_words) not between 1 and 2
+    or cardinality(memory.query_languages(settings)) > 1
+  then
     return v_query;
   end if;
+  -- Looking up all spellings takes half a millisecond for each type.
+  v_types := array(
+    select c.memory_type
+    from unnest(memory.corpus_sizes(memory.memory_type_names())) as c
+    where c.documents > 0
+  );
   foreach v_word in array v_words loop
     continue when memory.is_read_as_such(v_word);
     v_known := memory.known_spelling(
-      v_word, memory.is_in_english(query),
-      -- Looking up all spellings takes half a millisecond for each type.
-      array(
-        select c.memory_type
-        from unnest(memory.corpus_sizes(memory.memory_type_names())) as c
-        where c.documents > 0
-      ),
-      scope, settings, as_of
+      v_word, memory.is_in_english(query), v_types, scope, settings, as_of
     );
     continue when v_known is null;
     v_query := regexp_replace(v_query, memory.lone_word(lower(v_word)), v_known, 'g');
