@@ -208,6 +208,17 @@ comment on function memory.share_that_asks(text) is
 'length; of the first 2,000 characters. 0 if there is a number: it tells something. NULL for NULL.';
 grant execute on function memory.share_that_asks to memory_search;
 
+create or replace function memory.mostly_asks(share float8)
+  returns boolean
+  language sql
+  immutable
+  parallel safe
+  return share > 2.0 / 3;
+
+comment on function memory.mostly_asks(float8) is
+'Whether more than two thirds of a text ask (share, of memory.share_that_asks). NULL for NULL.';
+grant execute on function memory.mostly_asks to memory_search;
+
 -- Languages that leave pronouns out, such as Spanish, cannot be told by them: their questions are
 -- never taken for general ones.
 create or replace function memory.asks_in_general(query text)

@@ -817,7 +817,7 @@ begin atomic
         * (1 - d.by_neighbors) * (1 - d.by_session) * (1 - p.by_name) * (1 - d.by_time)
       )
       -- What somebody asked is hardly ever what answers the same question.
-      * case when d.asking > 2.0 / 3 then 1 - d.asking / 2 else 1 end
+      * case when memory.mostly_asks(d.asking) then 1 - d.asking / 2 else 1 end
       as relevance
   ) as r
   cross join lateral (
@@ -840,8 +840,8 @@ comment on function memory.judge_candidates(
 'present. The less relevant a fact or rule is, the smaller its boosts of time and user. The words '
 'of a fact that the query asks for (memory.asks_for) count in full, and as those of an episode; '
 'so do those of an episode that holds all that a question names which asks what happened. An '
-'episode''s words count as those of a fact if the query has no word but a name. An episode of '
-'which more than two thirds ask (memory.share_that_asks) has 1 - half of that share of its '
+'episode''s words count as those of a fact if the query has no word but a name. An episode '
+'that mostly asks (memory.mostly_asks) has 1 - half of the share that asks of its '
 'relevance, unless the query is about what was asked. outcome: "no '
 'match" for all if even the best of so many documents has less evidence by meaning, words and '
 'name (and time, if the query asks for what there is at a time) than memory.required_evidence '

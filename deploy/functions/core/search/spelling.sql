@@ -209,7 +209,10 @@ begin
           select
           from sampled as s
           where s.search_vector @@ memory.one_lexeme(l.lexemes[1])
-            and (s.memory_type <> 'episode' or memory.share_that_asks(s.content) <= 2.0 / 3)
+            and (
+              s.memory_type <> 'episode'
+              or not memory.mostly_asks(memory.share_that_asks(s.content))
+            )
         )
         and not exists (
           select
@@ -219,7 +222,10 @@ begin
               && memory.hash_terms(v_tenant_id, l.lexemes)
             and (m.expires_at is null or m.expires_at > as_of)
             and memory.is_in_scope(m.memory_type, m.scope, unknown_words.scope)
-            and (m.memory_type <> 'episode' or memory.share_that_asks(m.content) <= 2.0 / 3)
+            and (
+              m.memory_type <> 'episode'
+              or not memory.mostly_asks(memory.share_that_asks(m.content))
+            )
         )
         and not exists (
           select
@@ -241,7 +247,7 @@ $$;
 comment on function memory.unknown_words(text, text, memory.settings, timestamptz) is
 'The first words of a query, at most three, that are neither common (memory.common_words) nor in a '
 'memory in a visible scope (memory.visible_scope) that is live, aged or archived, episodes aside '
-'that only ask (memory.share_that_asks above 2/3): words of five to twenty letters a to z. Words '
+'that mostly ask (memory.mostly_asks): words of five to twenty letters a to z. Words '
 'that differ by their ends only are the same. None of a query with more than four words that are '
 'not common.';
 
