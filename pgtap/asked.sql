@@ -1,7 +1,7 @@
 -- What a query asks for: facts whose predicate it contains, and more than a name.
 begin;
 \ir fixtures.sql
-select plan(43);
+select plan(47);
 
 select memory.register_embedding_version('model', '1') as version_id \gset
 select memory.store_fact(f.subject, f.predicate, f.content, embedding => memory_test.near(f.similarity), as_of => '2026-11-01Z')
@@ -33,7 +33,7 @@ from (values
   (5, 'What does Ann drive?', 'Ann drives', 'who names somebody asks for the fact of whom is named'),
   (6, 'Who drives?', 'Ann drives', 'who names nobody asks for that of anybody'),
   (7, 'What do I work as?', 'user works_as', 'of several such facts the one that fits best by meaning comes first'),
-  (8, 'Whom should I call?', 'Call me', 'a predicate that says no answers nothing else'),
+  (8, 'Whom do I call?', 'Call me', 'a predicate that says no answers nothing else'),
   (9, 'What is the shop in?', 'Deployed the shop twice before noon', 'a predicate without a word of its own is contained in no query'),
   (10, 'What does Ann do?', 'Ann drives', 'a query with a name alone finds what is known before remarks with that name'),
   (11, 'Ann', 'Ann drives', 'also if it is no question'),
@@ -142,6 +142,25 @@ from (values
 order by q.position;
 select memory.store_fact('user', 'job', 'cook', as_of => '2026-11-01Z') \g /dev/null
 select is(memory.expand_query('What is my job?'), 'What is my job?', 'of several names, that of the query counts');
+
+-- What somebody should do
+
+select memory_test.as_tenant('duty') \g /dev/null
+select memory.register_embedding_version('model', '1') \g /dev/null
+select memory.store_fact(
+  'Greta Olsen', 'prefers', 'phone calls before ten', embedding => memory_test.near(0.2), as_of => '2026-11-01Z'
+) \g /dev/null
+select memory.store_episode(
+  'Greta called: the export failed', 'b', embedding => memory_test.near(0.2), as_of => '2026-11-01Z'
+) \g /dev/null
+select is(memory_test.first_of(q.query), q.expected, q.what)
+from (values
+  (1, 'When did Greta call?', 'Greta called: the export failed', 'what happened is told by what somebody said'),
+  (2, 'When should I call Greta?', 'Greta Olsen prefers', 'what should be done, by what is known'),
+  (3, 'May I call Greta?', 'Greta Olsen prefers', 'so is what may be done'),
+  (4, 'Does Greta call in May?', 'Greta called: the export failed', 'May is a month')
+) as q (position, query, expected, what)
+order by q.position;
 
 select * from finish();
 rollback;

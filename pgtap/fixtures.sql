@@ -120,3 +120,12 @@ begin
   drop table undone;
 end;
 $$;
+
+-- What a recall finds first, of memories of 2026-11-01.
+create function memory_test.first_answer(query text)
+  returns text
+  language sql
+  stable
+  return (
+    select m.content from memory.rank_memories(query, max_results => 1, as_of => '2026-11-02Z') as m
+  );

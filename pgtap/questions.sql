@@ -35,14 +35,7 @@ from (values
   ('Biscuit', 'insulin', 'two units'), ('user', 'goal', 'to publish a book'), ('user', 'age', '41'), ('user', 'car', 'a Volvo of 2015'), ('Kari', 'goal', 'a garden'),
   ('Rex', 'works_at', 'at the mill'), ('Rex', 'role', 'bites where we work'), ('Rex', 'height', '60 cm')
 ) as f (subject, predicate, content) \g /dev/null
-create function memory_test.first_fact(query text)
-  returns text
-  language sql
-  stable
-  return (
-    select m.content from memory.rank_memories(query, max_results => 1, as_of => '2026-11-02Z') as m
-  );
-select is(memory_test.first_fact(r.query), r.expected, r.what)
+select is(memory_test.first_answer(r.query), r.expected, r.what)
 from (values
   (1, 'What do I do for a living?', 'draws books', 'who asks for a living does not ask for a home'),
   (2, 'What does my wife do?', 'teaches chemistry', 'what somebody does comes before who that is'),
@@ -90,14 +83,14 @@ order by r.position;
 select memory_test.as_tenant('past') \g /dev/null
 select memory.store_episode(e.content, 'home', as_of => '2026-11-01Z')
 from unnest('{Emil lost a glove,Emil has to lose weight,Emil sang}'::text[]) as e (content) \g /dev/null
-select is(memory_test.first_fact('What did Emil lose?'), 'Emil lost a glove', 'who asks what was lost finds it');
+select is(memory_test.first_answer('What did Emil lose?'), 'Emil lost a glove', 'who asks what was lost finds it');
 select results_eq(
   $$ select m.content from memory.keyword_search('episode', 'What did Emil sing?', keyword_match => 'any', as_of => '2026-11-02Z') as m limit 1 $$,
   $$ values ('Emil sang') $$, 'a search for words reads them so, too'
 );
 select memory.store_fact('Emil', 'teaches', 'at Yale', as_of => '2026-11-01Z') \g /dev/null
-select is(memory_test.first_fact('What did Emil teach?'), 'at Yale', 'what is told in the present is found, if nothing else is');
-select is(memory_test.first_fact('What may Emil lose?'), 'Emil has to lose weight', 'who asks what may be lost finds that');
+select is(memory_test.first_answer('What did Emil teach?'), 'at Yale', 'what is told in the present is found, if nothing else is');
+select is(memory_test.first_answer('What may Emil lose?'), 'Emil has to lose weight', 'who asks what may be lost finds that');
 
 -- What somebody asked
 
@@ -117,11 +110,11 @@ select memory_test.as_tenant('asked') \g /dev/null
 select memory.store_episode(e.content, 'home', as_of => '2026-11-01Z')
 from unnest('{What is the password of the network?,"The password of the network at home is otter."}'::text[]) as e (content) \g /dev/null
 select is(
-  memory_test.first_fact('What is the password of the network?'),
+  memory_test.first_answer('What is the password of the network?'),
   'The password of the network at home is otter.', 'what answers a question comes before the same question'
 );
 select is(
-  memory_test.first_fact('When did I ask for the password of the network?'),
+  memory_test.first_answer('When did I ask for the password of the network?'),
   'What is the password of the network?', 'unless it is asked for'
 );
 select memory_test.as_tenant('told') \g /dev/null

@@ -1,7 +1,7 @@
 -- Whom a query means by what they are to somebody.
 begin;
 \ir fixtures.sql
-select plan(71);
+select plan(84);
 
 select memory.store_fact(f.subject, f.predicate, f.content, scope => f.scope, as_of => '2026-11-01Z')
 from (values
@@ -201,6 +201,38 @@ select memory.store_fact('Rex', 'is', 'Ruth and Lina''s dog', as_of => '2026-11-
 select is(memory.expand_query('Rex'), 'Rex', 'a name alone leads to nobody else');
 select is(memory_test.first_facts('What may my mom not eat?'), '{"Ruth: no nuts"}', 'what is known of them comes first');
 select is(memory_test.first_facts('What is the name of my mother?'), '{"user''s mother: Ruth, in Chur"}', 'unless that is what is asked for');
+
+-- Whom one fact alone is about
+
+select memory_test.as_tenant('one fact') \g /dev/null
+select memory.store_fact('user', f.predicate, f.content, as_of => '2026-11-01Z')
+from (values
+  ('dog', 'Rex'), ('sister', 'Nora, lives in Gent'), ('dentist', 'Dr. Okafor on Mill Street'), ('boss', 'Harriet Vance'),
+  ('husband', 'Married in Rome'), ('brother', 'plays chess'), ('personal_trainer', 'Bea')
+) as f (predicate, content) \g /dev/null
+select memory.store_episode(e.content, 'b', as_of => '2026-11-01Z')
+from unnest('{"Rex ate a sock","Harriet moved the deadline","Nora is a nurse","The vet ate at Nora''s"}'::text[]) as e (content) \g /dev/null
+select is(memory.expand_query(r.query), r.query || coalesce(' (' || r.names || ')', ''), r.what)
+from (values
+  (1, 'What did my dog eat?', 'Rex', 'a fact that is a name leads to it, also if nothing else is known of whom it names'),
+  (2, 'Where does my sister work?', 'Nora', 'so does one that begins with a name'),
+  (3, 'What did the dentist find?', 'Dr. Okafor', 'which may have a title, and stand before other words'),
+  (4, 'Who is my boss?', null, 'who asks only who somebody is gets no more words'),
+  (5, 'When did my husband marry?', null, 'a capital letter alone is no name'),
+  (6, 'Does my brother play?', null, 'nor is what begins with none'),
+  (7, 'Is my trainer ill?', 'Bea', 'a trainer may be a personal trainer')
+) as r (position, query, names, what)
+order by r.position;
+select is(memory_test.first_answer(r.query), r.expected, r.what)
+from (values
+  (1, 'What did my dog eat?', 'Rex ate a sock', 'what somebody said about them comes before the name'),
+  (2, 'What did my boss move?', 'Harriet moved the deadline', 'also if it has only the first part of the name'),
+  (3, 'What is my dog''s name?', 'Rex', 'unless the name is asked for'),
+  (4, 'Where does my sister live?', 'Nora, lives in Gent', 'or the fact says what is asked for'),
+  (5, 'Is my sister a nurse?', 'Nora is a nurse', 'which a word of the question tells'),
+  (6, 'Who is my boss?', 'Harriet Vance', 'who asks who somebody is gets that')
+) as r (position, query, expected, what)
+order by r.position;
 
 select * from finish();
 rollback;

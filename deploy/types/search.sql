@@ -468,6 +468,7 @@ create type memory.question as (
   of_state boolean,
   of_whom boolean,
   of_happening boolean,
+  of_duty boolean,
   in_general boolean
 );
 
@@ -497,6 +498,8 @@ comment on column memory.question.of_state is
 'Whether it asks for what holds, and not for what happened or how somebody is.';
 comment on column memory.question.of_happening is
 'Whether it asks what happened to what it names (memory.asks_happened).';
+comment on column memory.question.of_duty is
+'Whether it asks what somebody should, must or may do.';
 comment on column memory.question.of_whom is
 'Whether it asks who somebody is, or what he or she does.';
 comment on column memory.question.in_general is
@@ -504,6 +507,7 @@ comment on column memory.question.in_general is
 
 create type memory.mentioned as (
   fact_id uuid,
+  short_name text,
   subject_key text,
   entity_id uuid,
   is_bare boolean
@@ -512,8 +516,10 @@ create type memory.mentioned as (
 comment on type memory.mentioned is
 'Somebody whom a query mentions by what they are to somebody.';
 comment on column memory.mentioned.fact_id is 'The fact that says who it is.';
+comment on column memory.mentioned.short_name is
+'The first word of their name that is no title: Harriet, of Harriet Vance; Lobo, of Dr. Lobo.';
 comment on column memory.mentioned.subject_key is
-'The subject of facts about them (memory.spelling_key); NULL if they are an entity.';
+'The subject of facts about them (memory.spelling_key); NULL if they are an entity, or no subject.';
 comment on column memory.mentioned.entity_id is 'The entity that they are.';
 comment on column memory.mentioned.is_bare is 'Whether the fact says nothing but the name.';
 

@@ -770,8 +770,9 @@ begin atomic
   cross join lateral (
     select
       case
-        -- "What does Ada do?" has no word but a name, which each remark about her has, too.
-        when d.memory_type = 'episode' and d.names_only
+        -- "What does Ada do?" has no word but a name, which each remark about her has, too; "When
+        -- should I call Ada?" does not ask when somebody called.
+        when d.memory_type = 'episode' and (d.names_only or (question).of_duty)
         then least(
           d.relevance,
           memory.weigh_evidence(
@@ -840,7 +841,8 @@ comment on function memory.judge_candidates(
 'present. The less relevant a fact or rule is, the smaller its boosts of time and user. The words '
 'of a fact that the query asks for (memory.asks_for) count in full, and as those of an episode; '
 'so do those of an episode that holds all that a question names which asks what happened. An '
-'episode''s words count as those of a fact if the query has no word but a name. An episode '
+'episode''s words count as those of a fact if the query has no word but a name, or asks what '
+'should, must or may be done. An episode '
 'that mostly asks (memory.mostly_asks) has 1 - half of the share that asks of its '
 'relevance, unless the query is about what was asked. outcome: "no '
 'match" for all if even the best of so many documents has less evidence by meaning, words and '

@@ -335,8 +335,21 @@ begin
     select w.id, max(s.score) as score
     from unnest(v_relations.people) as p
     join standing as w on w.id = p.fact_id
-    join standing as s
-      on s.id <> w.id and (s.subject_key = p.subject_key or s.entity_id = p.entity_id)
+    join (
+      select o.id, o.subject_key, o.entity_id, null as told, o.search_vector, o.relevance, o.score
+      from standing as o
+      union all
+      select
+        o.id, null, null, memory.normalize_name(o.content), e.search_vector, o.relevance, o.score
+      from scored as o
+      join memory.episodes as e on e.tenant_id = settings.tenant_id and e.id = o.id
+      where v_spare > 0 and o.memory_type = 'episode'
+    ) as s
+      on s.id <> w.id
+      and (
+        s.subject_key = p.subject_key or s.entity_id = p.entity_id
+        or strpos(s.told, memory.normalize_name(p.short_name)) > 0
+      )
     where not w.search_vector @@ v_rest
       and (
         p.is_bare or s.search_vector @@ v_rest

@@ -66,6 +66,12 @@ begin
   v_question.of_whom := v_question.of_state and v_question.names ~ (
     ' (who|do|does|doing|wer|macht|tut|qui|fait|quien|hace|doet) '
   );
+  -- In English, may is a month, too.
+  v_question.of_duty := v_question.of_state and v_question.period is null
+    and v_question.names ~ (
+      ' (should|shall|must|ought|may|allowed|supposed|soll|sollte|sollten|sollen|muss|mussen|darf|'
+      'durfen|dois|doit|devons|faut|debo|debe|debemos|moet|moeten) '
+    );
   v_question.in_general := memory.asks_in_general(v_query) and not v_question.of_events;
   if v_question.of_happening then
     -- What it names: neither words that only ask, nor those of times and of small words.

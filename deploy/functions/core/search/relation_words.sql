@@ -138,6 +138,32 @@ as $$
       'dierenarts'
     ),
     (
+      'babysitter,nanny,sitter', 'babysitter,babysitterin,kindermädchen', 'baby sitter,nounou',
+      'niñera', 'oppas'
+    ),
+    (
+      'trainer,personal trainer,coach', 'trainer,trainerin', 'entraîneur,entraîneuse,coach',
+      'entrenador,entrenadora', 'trainer'
+    ),
+    (
+      'therapist,psychologist', 'therapeut,therapeutin,psychologe,psychologin',
+      'thérapeute,psychologue', 'terapeuta,psicólogo,psicóloga', 'therapeut,psycholoog'
+    ),
+    (
+      'hairdresser,barber', 'friseur,friseurin', 'coiffeur,coiffeuse', 'peluquero,peluquera',
+      'kapper'
+    ),
+    (
+      'cleaner,housekeeper,cleaning lady', 'putzfrau,haushälterin,putzhilfe', 'femme de ménage',
+      'limpiadora', 'schoonmaker,schoonmaakster'
+    ),
+    (
+      'accountant,tax advisor,tax adviser', 'steuerberater,steuerberaterin', 'comptable',
+      'contable', 'boekhouder'
+    ),
+    ('lawyer,attorney,solicitor', 'anwalt,anwältin', 'avocat,avocate', 'abogado,abogada', 'advocaat'),
+    ('mechanic', 'mechaniker', 'garagiste', 'mecánico', 'monteur'),
+    (
       'dog,puppy,+dogs,+pet,+pets', 'hund,hündin,+hunde,+haustier', 'chien,chienne',
       'perro,perra,+mascota', 'hond,+huisdier'
     ),
@@ -415,7 +441,9 @@ declare
     'à,et,ou,chez,que,quand,où,habite,appelle,es,está,con,para,y,o,cuando,vive,heeft,voor,van,bij,'
     'en,woont,aan}'::text[];
   -- These are the user's, too, after "the".
-  v_the text[] := '{dog,puppy,cat,kitten,kids,children,boss,landlord,landlady,vet,wife,husband}'::text[];
+  v_the text[] := '{dog,puppy,cat,kitten,kids,children,boss,landlord,landlady,vet,wife,husband,'
+    'dentist,doctor,neighbor,neighbors,neighbour,neighbours,babysitter,nanny,sitter,trainer,'
+    'therapist,hairdresser,barber,cleaner,accountant,lawyer,mechanic}'::text[];
   -- What makes something else of such a word: a mother tongue.
   v_after text[] := '{tongue,peeve,project,projects,company,companies,process,processes,theme,'
     'board,joke,jokes,smith,brother,sister}'::text[];

@@ -228,6 +228,31 @@ begin
     ) as s
     -- An employer may be somebody, too; the lead of a team is not the team.
     where r.of_person or g.place <= 2
+    union all
+    -- Or nobody stored a fact about them yet: Rex; Rex, a beagle; Dr. Lobo in Mill Street.
+    select r.position, r.id, 100, n.name, null, null
+    from relations as r
+    cross join lateral (
+      select substring(
+        r.content
+        from '^\s*([[:upper:]][^\s,;:(]*( [[:upper:]][^\s,;:(]*){0,2})\s*([,;:(]|$)'
+      ) as alone,
+      -- Married in Rome is nobody's name.
+      substring(
+        r.content from '^\s*([[:upper:]][^\s,;:(]*( [[:upper:]][^\s,;:(]*){1,2}) [[:lower:]]'
+      ) as before_words
+    ) as c
+    cross join lateral (select coalesce(c.alone, c.before_words) as name) as n
+    where r.of_person and n.name is not null
+      -- Who asks only who somebody is wants no more than this.
+      and exists (
+        select
+        from unnest(v_words) with ordinality as w (word, position)
+        where w.word <> all (v_asking)
+          and not exists (
+            select from relations as o where w.position between o.begins and o.ends
+          )
+      )
   ),
   told as (
     select
@@ -255,7 +280,7 @@ begin
     filter (where t.text <> '' and t.occurrence = 1),
     array_agg(
       row(
-        t.id, t.subject_key, t.entity_id,
+        t.id, substring(t.name from '[^ ]{2,}[^ .](?= |$)'), t.subject_key, t.entity_id,
         memory.key_words(left(t.content, 1000)) = memory.key_words(t.name)
       )::memory.mentioned
       order by t.position, t.predicate_key, t.id
