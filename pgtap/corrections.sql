@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(105);
+select plan(107);
 
 -- What consolidation may change, and what waits as a proposal.
 
@@ -645,6 +645,11 @@ select (r).* from memory_test.tell(
   'parse', memory_test.fact('p', 'q', 'r') || '{"parse_errors": ["new_facts[1]: no content", "x"]}', '2026-03-12Z'
 ) as r \gset said_
 select is(array[:said_facts_created, :said_rejected], '{1,2}'::integer[], 'what the parser could not read counts as rejected');
+select (r).* from memory_test.tell(
+  'note', memory_test.fact('p', 'noted', 'r') || '{"parse_notes": ["new_facts[1]: tags: 3 is not a list"]}', '2026-03-12Z'
+) as r \gset said_
+select is(array[:said_facts_created, :said_rejected], '{1,0}'::integer[], 'what it left out of an element does not');
+select is(:'said_errors'::jsonb, '[{"message": "new_facts[1]: tags: 3 is not a list"}]', 'but the run says so');
 select is(
   (memory_test.tell('parse', '{"parse_errors": ["new_facts[1]: no content"]}', '2026-03-13Z')).status, 'failed',
   'an answer of which nothing can be read has failed'

@@ -200,6 +200,27 @@ def test_a_fact_needs_subject_predicate_and_content(field: str, value: Any) -> N
     assert [error.split(": ")[:2] for error in output.parse_errors] == [["new_facts[1]", field]]
 
 
+@pytest.mark.parametrize("field", ["subject", "predicate", "content"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/users/<id>",
+        'links use <a href="x">',
+        "git checkout -b <name>",
+        "<main>",
+        "<App />",
+        "<a> and <b>",
+        "x<y, y>z",
+        "List<String>",
+    ],
+)
+def test_a_fact_may_hold_what_stands_between_angle_brackets(field: str, text: str) -> None:
+    output = parse(new_facts=[{**FACT, field: text}], new_rules=[])
+
+    assert [getattr(fact, field) for fact in output.new_facts] == [text]
+    assert output.parse_errors == []
+
+
 @pytest.mark.parametrize("name", ["updated_facts", "new_rules", "changed_rules"])
 @pytest.mark.parametrize("value", [None, "", 7, "<one sentence in the imperative>", "Ask <who>"])
 def test_what_is_changed_needs_content(name: str, value: Any) -> None:
@@ -239,7 +260,7 @@ def test_permanence_that_is_invalid_becomes_standard(given: Any, kept: str) -> N
 
     assert output.new_facts[0].permanence == kept
     lost = kept == "standard" and given not in ("standard", None, "")
-    assert [error[:26] for error in output.parse_errors] == ["new_facts[1]: permanence: "] * lost
+    assert [error[:26] for error in output.parse_notes] == ["new_facts[1]: permanence: "] * lost
 
 
 @pytest.mark.parametrize(
@@ -266,7 +287,7 @@ def test_importance_is_clamped(given: Any, kept: float) -> None:
 
     assert output.new_facts[0].importance == kept
     lost = kept == 5.0 and given is not None
-    assert [error[:26] for error in output.parse_errors] == ["new_facts[1]: importance: "] * lost
+    assert [error[:26] for error in output.parse_notes] == ["new_facts[1]: importance: "] * lost
 
 
 @pytest.mark.parametrize(
@@ -292,7 +313,7 @@ def test_what_is_no_finite_number_is_refused(number: str) -> None:
         ([" a ", "", "a", 3, None, ["x"]], ["a"]),
     ],
 )
-def test_tags_that_are_no_list_become_empty(given: Any, kept: list[str]) -> None:
+def test_tags_are_a_list_or_divided_by_commas_and_otherwise_none(given: Any, kept: list[str]) -> None:
     output = parse(new_facts=[{**FACT, "tags": given}], new_rules=[{**RULE, "tags": given}])
 
     assert output.new_facts[0].tags == kept
@@ -342,7 +363,7 @@ def test_elements_name_the_episodes_they_follow_from() -> None:
     assert output.new_facts[0].evidence == [UUID(ONE), UUID(TWO)]
     assert output.updated_facts[0].evidence == [UUID(ONE)]
     assert output.confirmations[0].evidence == [UUID(TWO)]
-    assert output.parse_errors == ["new_facts[1]: evidence: 'episode 3' is not a UUID"]
+    assert output.parse_notes == ["new_facts[1]: evidence: 'episode 3' is not a UUID"]
 
 
 @pytest.mark.parametrize("name", [name for name in LISTS if name != "confirmations"])
@@ -392,7 +413,7 @@ def test_short_ids_are_mapped_back() -> None:
     assert output.changed_rules[0].target_id == RULES["r1"]
     assert output.withdrawn_rules[0].target_id == RULES["r1"]
     assert [each.target_id for each in output.confirmations] == [FACTS["f1"], RULES["r1"]]
-    assert output.parse_errors == [
+    assert output.parse_notes == [
         "new_facts[1]: evidence: 'e9' is the id of no episode in the prompt",
         "new_facts[1]: evidence: 2 is the id of no episode in the prompt",
     ]
@@ -449,7 +470,7 @@ def test_the_time_from_which_it_holds(given: Any, kept: str | None) -> None:
 
     assert output.new_facts[0].valid_from == kept
     lost = kept is None and given not in ("", "null")
-    assert [error[:26] for error in output.parse_errors] == ["new_facts[1]: valid_from: "] * lost
+    assert [error[:26] for error in output.parse_notes] == ["new_facts[1]: valid_from: "] * lost
 
 
 def test_an_end_is_after_the_beginning() -> None:
@@ -462,20 +483,20 @@ def test_an_end_is_after_the_beginning() -> None:
     )
 
     assert [fact.valid_to for fact in output.new_facts] == ["2026-05-01T00:00:00+00:00", None, None]
-    assert output.parse_errors == [
+    assert output.parse_notes == [
         "new_facts[2]: valid_to: 2026-04-01 is not after valid_from",
         "new_facts[3]: valid_to: '2026' is no date",
     ]
 
 
 def test_categories_are_those_of_the_settings() -> None:
-    facts = [{**about(f"p{each}", "x"), "category": each} for each in ("Work", "sports", "<c>")]
+    facts = [{**about(f"p{each}", "x"), "category": each} for each in ("Work", "sports", "<a label>")]
     text = json.dumps({"new_facts": facts})
 
     output = parse_output(text, categories=["work", "home"])
 
     assert [fact.category for fact in output.new_facts] == ["work", None, None]
-    assert output.parse_errors == ["new_facts[2]: category: 'sports' is none of the categories"]
+    assert output.parse_notes == ["new_facts[2]: category: 'sports' is none of the categories"]
     assert [fact.category for fact in parse_output(text).new_facts] == ["Work", "sports", None]
 
 

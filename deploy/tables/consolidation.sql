@@ -77,7 +77,8 @@ comment on column memory.consolidation_runs.contradicted is
 'change them waits as a proposal.';
 comment on column memory.consolidation_runs.rejected is 'Actions that were not applied.';
 comment on column memory.consolidation_runs.errors is
-'Why actions were rejected: an array of objects with action, position, code and message.';
+'Why actions were rejected: an array of objects with action, position, code and message; of what '
+'could not be read, and of what was left out of actions that were applied, only a message.';
 comment on column memory.consolidation_runs.was_answered is
 'Whether the LLM answered; false if it could not be reached, which costs its episodes no attempt. '
 'NULL while the run is in progress, and if it was abandoned.';

@@ -131,6 +131,7 @@ class ConsolidationOutput(BaseModel):
     withdrawn_rules: list[WithdrawnRule] = Field(default_factory=list)
     confirmations: list[Confirmation] = Field(default_factory=list)
     parse_errors: SkipJsonSchema[list[str]] = Field(default_factory=list)
+    parse_notes: SkipJsonSchema[list[str]] = Field(default_factory=list)
 
     def is_empty(self) -> bool:
         """Return whether there is nothing to apply."""
@@ -198,8 +199,8 @@ def parse_output(
     The answer may stand anywhere in the text, in the JSON that a command or service wraps it in,
     and be cut off or slightly broken. Several JSON blocks that are parts are put together; of those
     that are versions of one another, the last counts, and thoughts count only without an answer
-    after them. What is dropped, or lost in reading, is listed in ``parse_errors``, with positions
-    from 1. Takes time linear in the length of the text, whatever it contains.
+    after them. Elements that are dropped, or lost in reading, are listed in ``parse_errors``, what
+    the others lose in ``parse_notes``, with positions from 1. Takes time linear in the length of the text, whatever it contains.
 
     Args:
         text: The answer.
@@ -219,6 +220,7 @@ def parse_output(
         confirmations=reader.elements(lists, "confirmations", Confirmation),
     )
     output.parse_errors = errors.listed()
+    output.parse_notes = reader.notes.listed()
     return output
 
 
@@ -408,6 +410,7 @@ class _Reader:
     ids: ShortIds | None
     categories: Sequence[str]
     errors: _Errors
+    notes: _Errors = field(default_factory=_Errors)
 
     def elements(self, lists: dict[str, Any], name: str, model: type[E]) -> list[E]:
         items = lists.get(name)
@@ -459,9 +462,9 @@ class _Reader:
                 if kept is not None:
                     values[name] = kept
                 if note:
-                    self.errors.add(f"{path}: {name}: {_shown(value)} {note}")
+                    self.notes.add(f"{path}: {name}: {_shown(value)} {note}")
         self._check_category(values, path)
-        _check_times(values, path, self.errors)
+        _check_times(values, path, self.notes)
         values["evidence"] = self._evidence(item.get("evidence"), model, path)
         return model.model_validate(values)
 
@@ -473,7 +476,7 @@ class _Reader:
                 values["category"] = same[0]
             else:
                 del values["category"]
-                self.errors.add(f"{path}: category: {_shown(category)} is none of the categories")
+                self.notes.add(f"{path}: category: {_shown(category)} is none of the categories")
 
     def _target(self, model: type[_Element]) -> Callable[[Any], UUID]:
         if self.ids is None:
@@ -504,7 +507,7 @@ class _Reader:
         if not good:
             raise _ElementError(f"evidence: {bad[0]}")
         for problem in bad:
-            self.errors.add(f"{path}: evidence: {problem}")
+            self.notes.add(f"{path}: evidence: {problem}")
         return list(good)
 
 
@@ -629,11 +632,11 @@ _OPTIONAL: dict[str, Callable[[Any], _Read]] = {
 }
 
 
-def _check_times(values: dict[str, Any], path: str, errors: _Errors) -> None:
+def _check_times(values: dict[str, Any], path: str, notes: _Errors) -> None:
     first, last = values.get("valid_from"), values.get("valid_to")
     if first and last and _instant(last) <= _instant(first):
         del values["valid_to"]
-        errors.add(f"{path}: valid_to: {last} is not after valid_from")
+        notes.add(f"{path}: valid_to: {last} is not after valid_from")
 
 
 def _instant(text: str) -> datetime:

@@ -18,6 +18,10 @@ FORM: dict[str, Any] = json.loads(TEMPLATE[TEMPLATE.rindex('\n{"') :])
 
 _PLACEHOLDERS = frozenset(re.findall(r'"<([^<>"]+)>"', TEMPLATE))
 _FIXED = re.compile(r"\.{2,}|…|string|null|none|n/?a")
+# What models make of them: "<who>"; "<id>" and "<name>" only alone, because texts on programs hold
+# such, too: "The endpoint is /users/<id>".
+_COPIED = re.compile(r"<(?:(?:who|what|where|when|why|one)\b[^<>]*|(?:id|name) of [^<>]*)>")
+_ALONE = re.compile(r"<(?:id|name|subject|predicate|content|label|text)>")
 
 
 def has_placeholder(text: str) -> bool:
@@ -25,11 +29,13 @@ def has_placeholder(text: str) -> bool:
 
     >>> has_placeholder("<one full sentence>"), has_placeholder("<who> moved"), has_placeholder("…")
     (True, True, True)
+    >>> has_placeholder("<id>"), has_placeholder("The endpoint is /users/<id>")
+    (True, False)
     """
     words = " ".join(text.split()).casefold()
     return (
         words.strip("<> ") in _PLACEHOLDERS
-        or re.fullmatch(r"<[^<>]*>", words) is not None
-        or re.search(r"<(?:who|what|where|when|one|name|id|a|why)\b[^<>]*>", words) is not None
+        or _COPIED.search(words) is not None
+        or _ALONE.fullmatch(words) is not None
         or _FIXED.fullmatch(words) is not None
     )

@@ -827,16 +827,19 @@ begin
     perform memory.refuse_lost_lease(v_run);
   end if;
 
-  -- What the parser could not read was an element too.
-  if jsonb_typeof(output -> 'parse_errors') = 'array' then
-    select
-      coalesce(
-        jsonb_agg(jsonb_build_object('message', left(p.problem, 500)) order by p.place), '[]'
-      ),
-      coalesce(array_agg('rejected'::text), '{}')
-    into v_errors, v_outcomes
-    from jsonb_array_elements_text(output -> 'parse_errors') with ordinality as p (problem, place);
-  end if;
+  -- What the parser could not read was an element too; what it noted about others was none.
+  select
+    coalesce(
+      jsonb_agg(jsonb_build_object('message', left(p.problem, 500)) order by l.place, p.place), '[]'
+    ),
+    coalesce(array_agg('rejected'::text) filter (where l.is_lost), '{}')
+  into v_errors, v_outcomes
+  from (
+    values (1, output -> 'parse_errors', true), (2, output -> 'parse_notes', false)
+  ) as l (place, problems, is_lost)
+  cross join lateral jsonb_array_elements_text(
+    case jsonb_typeof(l.problems) when 'array' then l.problems else '[]' end
+  ) with ordinality as p (problem, place);
 
   perform memory.lock_plans(
     v_run,
@@ -911,8 +914,8 @@ comment on function memory.apply_consolidation(
   uuid, jsonb, text, text, text, integer, integer, float8, timestamptz
 ) is
 'Applies the result of a batch, an object with the arrays new_facts, updated_facts, ended_facts, '
-'new_rules, changed_rules, withdrawn_rules, confirmations and parse_errors (elements that could '
-'not be read), each element in its own subtransaction, and ends the run: its episodes are '
+'new_rules, changed_rules, withdrawn_rules, confirmations, parse_errors (elements that could not '
+'be read) and parse_notes (what was left out of others), each element in its own subtransaction, and ends the run: its episodes are '
 'consolidated, unless every element was rejected (then as fail_consolidation). Returns the run, '
 'with counts and the reasons for rejections. What may not change what is known (setting '
 'consolidation_supersedes) is kept for memory.accept_proposals; with the setting '
