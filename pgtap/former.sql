@@ -1,7 +1,7 @@
 -- Questions about the past: what held before, in the place of what holds.
 begin;
 \ir fixtures.sql
-select plan(35);
+select plan(41);
 
 create function memory_test.answers(question text, at timestamptz default '2026-11-01Z', scope text default null)
   returns text[]
@@ -129,5 +129,35 @@ select is(
   'without boost_time, no question asks about the past'
 );
 
+select memory_test.as_tenant('unsure') \g /dev/null
+select memory.store_fact('user', 'lives in', 'Rome', confidence => 0.5, as_of => '2026-10-01Z') \g /dev/null
+select memory.store_fact('user', 'lives in', 'Pisa', as_of => '2026-10-20Z') \g /dev/null
+select results_eq(
+  format(
+    $$ select m.content from memory.search('Where did I live before?', min_confidence => %s, as_of => '2026-11-01Z') as m $$,
+    c.min_confidence
+  ),
+  c.expected, c.what
+)
+from (values
+  (0.2, $$ values ('Rome'), ('Pisa') $$, 'what held before is found'),
+  (0.7, $$ values ('Pisa') $$, 'but not below the confidence that is asked for')
+) as c (min_confidence, expected, what)
+order by c.min_confidence;
+
+select memory_test.as_tenant('ended') \g /dev/null
+select memory.store_fact(
+  'user', 'stays in', 'Oslo until Friday', valid_to => '2026-11-06Z', as_of => '2026-11-01Z'
+) as oslo \gset
+select memory.store_fact('user', 'lives in', 'Bergen', as_of => '2026-11-01Z') \g /dev/null
+select is(memory_test.answers('Where do I stay?', '2026-11-05Z'), '{"Oslo until Friday until 2026-11-06"}', 'a fact with an end is found until then');
+select is(memory_test.answers('Where do I stay?', '2026-11-06Z'), null, 'and not after it, although the daily sweep is still to come');
+select results_eq(
+  $$ select x.outcome, x.content from memory.recall_explain('Where do I stay?', as_of => '2026-11-06Z') as x $$,
+  $$ values ('expired', 'Oslo until Friday') $$, 'an explanation says that it is over'
+);
+select is(
+  array(select m.content from memory.query('stay', as_of => '2026-11-06Z') as m), '{}', 'a query of all types does not find it either'
+);
 select * from finish();
 rollback;

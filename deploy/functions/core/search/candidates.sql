@@ -588,7 +588,8 @@ create or replace function memory.judge_candidates(
   question memory.question,
   documents bigint,
   min_relevance float8,
-  settings memory.settings
+  settings memory.settings,
+  as_of timestamptz
 )
   returns setof memory.fused_candidate
   language sql
@@ -600,6 +601,13 @@ begin atomic
     d.keyword_score, d.keyword_rank, d.rrf_score, d.meaning, d.words, d.by_neighbors,
     d.by_session, p.by_name, d.by_time, r.relevance,
     case
+      -- The daily sweep makes an ended fact expired.
+      when d.memory_type = 'fact' and exists (
+        select from memory.facts as f
+        where f.tenant_id = (settings).tenant_id and f.id = d.id
+          and f.valid_to <= judge_candidates.as_of
+      )
+      then 'expired'
       when judge_candidates.min_relevance is not null
       then case when r.relevance < judge_candidates.min_relevance then 'below relevance' end
       when d.best_evidence < q.evidence then 'no match'
@@ -832,7 +840,7 @@ end;
 -- noqa: enable=AL03,AM03,AM09,RF01,RF02,RF03,ST05,ST06,ST09
 
 comment on function memory.judge_candidates(
-  memory.fused_candidate[], memory.question, bigint, float8, memory.settings
+  memory.fused_candidate[], memory.question, bigint, float8, memory.settings, timestamptz
 ) is
 'Adds boosts to weighed candidates, each combined with the relevance as a noisy-or: for an '
 'episode, the adjacent turns and its session; for any memory, a person or a time that the query '
@@ -848,7 +856,8 @@ comment on function memory.judge_candidates(
 'match" for all if even the best of so many documents has less evidence by meaning, words and '
 'name (and time, if the query asks for what there is at a time) than memory.required_evidence '
 'says, for a question in general if it mentions nobody; "below relevance" if the relevance is '
-'less than memory.required_relevance. A min_relevance replaces both.';
+'less than memory.required_relevance. A min_relevance replaces both. "expired" for a fact that has '
+'ended by as_of, which NULL does not look at.';
 grant execute on function memory.judge_candidates to memory_owner;
 
 create or replace function memory.list_candidates(
@@ -929,7 +938,7 @@ begin
   return query
   select j.*
   from memory.judge_candidates(
-    v_candidates, v_question, v_documents, list_candidates.min_relevance, settings
+    v_candidates, v_question, v_documents, list_candidates.min_relevance, settings, as_of
   ) as j;
 end;
 $$;

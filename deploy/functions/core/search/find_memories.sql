@@ -215,6 +215,8 @@ begin
         end as recency
       offset 0 -- computes both only once
     ) as p
+    -- That nobody confirms any more what is over does not make it less certain.
+    where c.former_place is null or m.confidence >= find_memories.min_confidence
   ),
   -- A fact that reports news ranks above the older fact that it resembles, unless it fits far
   -- worse. News is rarely stored under the key of the fact it replaces, so the older fact is not

@@ -282,7 +282,7 @@ begin
       ) as e
       cross join lateral memory.judge_candidates(
         w.candidates, v_question, e.documents,
-        find_memories_at.min_relevance, settings
+        find_memories_at.min_relevance, settings, null
       ) as j
       where j.outcome is null
       order by

@@ -133,7 +133,7 @@ begin
           v_weighed, v_question,
           greatest(cardinality(v_ids), (select sum(c.documents) from unnest(v_corpus) as c))
           ::bigint,
-          min_relevance, settings
+          min_relevance, settings, as_of
         ) as j
         where j.outcome is null
       );
