@@ -87,7 +87,7 @@ select (memory.create_entry('Tea is green', tags => '["drink"]', as_of => '2026-
 select (memory.create_entry('Coffee is black', related => array[:'tea'], as_of => '2026-01-01Z')).entry_id as coffee \gset
 delete from memory.embedding_queue where tenant_id = 'd';
 select results_eq(
-  $$ select u.task, u.changed, u.measured from memory.run_entry_upkeep('weekly', '2026-01-05Z') as u where u.task not like 'merged%' $$,
+  $$ select u.task, u.changed, u.measured from memory.run_entry_upkeep('weekly', '2026-01-05Z') as u $$,
   $$ values ('queued for a vector', 2::bigint, null::bigint), ('search vectors repaired', 0, 2), ('links that have lost an end', 0, 0) $$,
   'weekly upkeep queues what has no vector and finds nothing wrong'
 );

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from pymem.memory import Memory
-from pymem.models import Cleanup, Sweep
+from pymem.models import Cleanup, Sweep, UpkeepPeriod, UpkeepTask
 
 
 async def sweep_memories(memory: Memory, *, as_of: datetime | None = None) -> list[Sweep]:
@@ -32,6 +32,30 @@ async def sweep_memories(memory: Memory, *, as_of: datetime | None = None) -> li
                 recovered=before.recovered + each.recovered,
             )
             for before, each in zip(totals, swept, strict=True)
+        ]
+    return totals
+
+
+async def tend_entries(
+    memory: Memory, period: UpkeepPeriod = "daily", *, as_of: datetime | None = None
+) -> list[UpkeepTask]:
+    """Run the upkeep of entries, in transactions of at most 10,000 rows of each task.
+
+    Args:
+        memory: The memory of one tenant, as a login with the role memory_worker.
+        period: daily, weekly or monthly.
+        as_of: Act as if it were this time.
+
+    Returns:
+        The tasks, with how many rows all transactions changed; measured: what the first found.
+    """
+    totals = await memory.run_entry_upkeep(period=period, as_of=as_of)
+    tended = totals
+    while any(each.changed for each in tended):
+        tended = await memory.run_entry_upkeep(period=period, as_of=as_of)
+        totals = [
+            replace(before, changed=before.changed + each.changed)
+            for before, each in zip(totals, tended, strict=True)
         ]
     return totals
 

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pymem.consolidation.answer import LLM
 from pymem.consolidation.worker import ConsolidationReport, ConsolidationWorker
@@ -21,9 +21,9 @@ from pymem.errors import (
     TenantDeniedError,
     UnavailableError,
 )
-from pymem.maintenance import clean_up_episodes, sweep_memories
+from pymem.maintenance import clean_up_episodes, sweep_memories, tend_entries
 from pymem.memory import Memory
-from pymem.models import ConsolidationRun
+from pymem.models import ConsolidationRun, UpkeepPeriod
 from pymem.worker import EmbeddingWorker
 
 logger = logging.getLogger(__name__)
@@ -46,6 +46,9 @@ _Work = Literal["consolidation", "embedding", "reindexing"]
 
 # Lost connections, a full or restarting server; not a canceled statement or a deadlock.
 _AWAY = ("08", "53", "57P")
+_UPKEEP: dict[str, UpkeepPeriod] = {
+    f"run_{period}_entry_upkeep": period for period in get_args(UpkeepPeriod)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +284,8 @@ class Runner:
                 each["fading"] or each["expired"] or each["recovered"] for each in result
             ):
                 await sweep_memories(acting)
+            if job in _UPKEEP and any(each["changed"] for each in result):
+                await tend_entries(acting, _UPKEEP[job])
         except MovingError:
             return
         except PymemError as error:

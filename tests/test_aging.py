@@ -6,14 +6,14 @@ import asyncio
 import contextlib
 import random
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
 import pytest
 
 from pymem import Cleanup, InvalidTransitionError, Memory, NotFoundError, Sweep
-from pymem.maintenance import clean_up_episodes, sweep_memories
+from pymem.maintenance import clean_up_episodes, sweep_memories, tend_entries
 from tests.conftest import Database
 from tests.test_concurrency import SESSIONS, together
 
@@ -259,6 +259,23 @@ async def test_a_sweep_goes_on_until_nothing_is_due(memory: Memory, database: Da
 
     assert (facts.checked, facts.expired) == (10_003, 10_003)
     assert database.value("select count(*) from memory.facts where validity = 'active'") == 0
+
+
+async def test_upkeep_of_entries_goes_on_until_nothing_is_due(
+    memory: Memory, database: Database
+) -> None:
+    database.query(
+        """insert into memory.entries (tenant_id, entry_id, title, content, created_at, edited_at)
+           select 'a', 'mem-2026-01-01-' || lpad(n::text, 5, '0'), 'note', 'note ' || n,
+             '2026-01-01Z', '2026-01-01Z'
+           from generate_series(1, 10003) as n"""
+    )
+
+    tasks = await tend_entries(memory, "monthly", as_of=LATER + timedelta(days=100))
+
+    changed = {each.task: each.changed for each in tasks}
+    assert changed["moved to another band"] == 10_003
+    assert database.value("select count(*) from memory.entries where retention = 'active'") == 0
 
 
 async def test_cleanups_at_once_delete_every_expired_episode_once(database: Database) -> None:

@@ -313,7 +313,9 @@ def test_what_is_no_finite_number_is_refused(number: str) -> None:
         ([" a ", "", "a", 3, None, ["x"]], ["a"]),
     ],
 )
-def test_tags_are_a_list_or_divided_by_commas_and_otherwise_none(given: Any, kept: list[str]) -> None:
+def test_tags_are_a_list_or_divided_by_commas_and_otherwise_none(
+    given: Any, kept: list[str]
+) -> None:
     output = parse(new_facts=[{**FACT, "tags": given}], new_rules=[{**RULE, "tags": given}])
 
     assert output.new_facts[0].tags == kept
@@ -490,7 +492,9 @@ def test_an_end_is_after_the_beginning() -> None:
 
 
 def test_categories_are_those_of_the_settings() -> None:
-    facts = [{**about(f"p{each}", "x"), "category": each} for each in ("Work", "sports", "<a label>")]
+    facts = [
+        {**about(f"p{each}", "x"), "category": each} for each in ("Work", "sports", "<a label>")
+    ]
     text = json.dumps({"new_facts": facts})
 
     output = parse_output(text, categories=["work", "home"])

@@ -12,7 +12,7 @@ from pymem.consolidation.llm import LLM
 from pymem.consolidation.worker import ConsolidationWorker
 from pymem.embedding import EmbeddingEngine
 from pymem.errors import InvalidArgumentError, LLMError
-from pymem.maintenance import clean_up_episodes, sweep_memories
+from pymem.maintenance import clean_up_episodes, sweep_memories, tend_entries
 from pymem.memory import Memory
 from pymem.models import UpkeepPeriod, to_json
 from pymem.worker import EmbeddingWorker
@@ -134,7 +134,7 @@ async def _session_expiry(resources: Resources) -> dict[str, Any]:
 
 def _entry_upkeep(period: UpkeepPeriod) -> Callable[[Resources], Awaitable[dict[str, Any]]]:
     async def run(resources: Resources) -> dict[str, Any]:
-        return {"tasks": to_json(await resources.memory.run_entry_upkeep(period=period))}
+        return {"tasks": to_json(await tend_entries(resources.memory, period))}
 
     return run
 

@@ -29,6 +29,7 @@ from pymem.cli.llm_options import llm_options, require_llm
 from pymem.cli.maintaining import all_tenants_option, run_per_tenant
 from pymem.cli.tool_commands import option_of
 from pymem.errors import InvalidArgumentError, PymemError
+from pymem.maintenance import tend_entries
 from pymem.memory import Memory
 from pymem.models import UpkeepPeriod, to_json
 
@@ -232,7 +233,7 @@ def upkeep(
     run_per_tenant(
         options,
         all_tenants,
-        lambda memory: memory.run_entry_upkeep(period=period, as_of=as_of),
+        lambda memory: tend_entries(memory, period, as_of=as_of),
         json_,
         *("task", "changed", "measured"),
     )

@@ -200,7 +200,8 @@ def parse_output(
     and be cut off or slightly broken. Several JSON blocks that are parts are put together; of those
     that are versions of one another, the last counts, and thoughts count only without an answer
     after them. Elements that are dropped, or lost in reading, are listed in ``parse_errors``, what
-    the others lose in ``parse_notes``, with positions from 1. Takes time linear in the length of the text, whatever it contains.
+    the others lose in ``parse_notes``, with positions from 1. Takes time linear in the length of
+    the text, whatever it contains.
 
     Args:
         text: The answer.

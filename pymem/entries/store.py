@@ -49,7 +49,12 @@ class EntryMetadata(_Record):
 
 
 class EntryRetrieval(_Record):
-    """How a memory is found: by keywords, and by the embedding with this id."""
+    """How a memory is found: by keywords, and by a vector.
+
+    Attributes:
+        embedding_id: The version of embeddings that its vector is of (``embedding_versions``). The
+            vector is always the database's own: what a caller writes here is not stored.
+    """
 
     keywords: list[str] = Field(default_factory=list)
     embedding_id: str | None = None
@@ -87,8 +92,8 @@ class ExpireResult(_Record):
 class MemoryStore:
     """Billy's memory store over a tenant's guarded entries.
 
-    Calls block; they may come from any thread. Every call leaves a trace among the events, also
-    one that is rejected.
+    Calls block; they may come from any thread. Every write and query leaves a trace among the
+    events, also one that is rejected, and so does every memory that expires.
 
     Args:
         url: Connection string of an ordinary login.
