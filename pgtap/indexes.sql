@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(22);
+select plan(33);
 
 create view memory_test.definitions as
 select
@@ -187,6 +187,65 @@ select throws_ok(
   'a login without the role memory_admin cannot check indexes'
 );
 set local session authorization default;
+
+-- Indexes that no plan of a test shows: of what is listed by butler, expires, waits to be
+-- consolidated, or is queried by clients.
+select is(pg_get_indexdef(to_regclass('memory.' || i.name)), i.definition, i.what)
+from (values
+  (
+    1, 'episodes_butler_created_idx',
+    'CREATE INDEX episodes_butler_created_idx ON memory.episodes USING btree (tenant_id, butler, created_at DESC, id)',
+    'episodes of a butler are indexed, the newest first'
+  ),
+  (
+    2, 'episodes_expires_idx',
+    'CREATE INDEX episodes_expires_idx ON memory.episodes USING btree (tenant_id, expires_at) WHERE (expires_at IS NOT NULL)',
+    'so are episodes that expire'
+  ),
+  (
+    3, 'episodes_pending_idx',
+    'CREATE INDEX episodes_pending_idx ON memory.episodes USING btree (tenant_id, butler, created_at, id) '
+    'WHERE (((consolidation_status)::text = ''pending''::text) OR ((consolidation_status)::text = ''failed''::text))',
+    'and those that are to be consolidated'
+  ),
+  (
+    4, 'facts_subject_predicate_idx',
+    'CREATE INDEX facts_subject_predicate_idx ON memory.facts USING btree (tenant_id, subject_key, predicate_key)',
+    'facts are indexed by subject and predicate, whatever their state'
+  ),
+  (
+    5, 'facts_tags_idx', 'CREATE INDEX facts_tags_idx ON memory.facts USING gin (tags) WITH (fastupdate=off)',
+    'and by tags as they are'
+  ),
+  (
+    6, 'entities_name_idx', 'CREATE INDEX entities_name_idx ON memory.entities USING btree (tenant_id, canonical_name)',
+    'entities are indexed by name'
+  ),
+  (
+    7, 'entities_aliases_idx', 'CREATE INDEX entities_aliases_idx ON memory.entities USING gin (aliases) WITH (fastupdate=off)',
+    'by alias'
+  ),
+  (
+    8, 'entities_metadata_idx', 'CREATE INDEX entities_metadata_idx ON memory.entities USING gin (metadata) WITH (fastupdate=off)',
+    'and by metadata'
+  ),
+  (
+    9, 'memory_links_target_idx',
+    'CREATE INDEX memory_links_target_idx ON memory.memory_links USING btree (tenant_id, target_type, target_id, source_type, source_id)',
+    'links are indexed by what they lead to'
+  ),
+  (
+    10, 'memory_events_type_idx',
+    'CREATE INDEX memory_events_type_idx ON memory.memory_events USING btree (tenant_id, event_type, created_at DESC, seq DESC)',
+    'events are indexed by type'
+  ),
+  (
+    11, 'memory_events_created_idx',
+    'CREATE INDEX memory_events_created_idx ON memory.memory_events USING btree (tenant_id, created_at DESC, seq DESC)',
+    'and by time'
+  )
+) as i (position, name, definition, what)
+order by i.position;
 
 select * from finish();
 rollback;

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(64);
+select plan(66);
 
 insert into memory.entities (tenant_id, id, canonical_name, entity_type, aliases)
 values
@@ -274,6 +274,20 @@ select ok(
 select is(
   current_setting('pg_trgm.similarity_threshold')::float8, 0.9::float8,
   'fuzzy matching among thousands keeps the similarity threshold of the session'
+);
+
+-- How many facts are read
+
+select memory_test.as_tenant('many facts') \g /dev/null
+select memory.entity_create('Mira', 'person') as mira \gset
+select memory.store_fact('Mira', 'hobby', 'astronomy', entity_id => :'mira', as_of => '2026-10-01Z') \g /dev/null
+select is(
+  memory_test.resolved('Mira', context_hints => '{"topic": "astronomy"}'), '{Mira exact 110}', 'a fact that has the topic adds to the score'
+);
+select memory.store_fact('Mira', 'note ' || n, 'errand ' || n, entity_id => :'mira', as_of => '2026-10-02Z')
+from generate_series(1, 500) as n \g /dev/null
+select is(
+  memory_test.resolved('Mira', context_hints => '{"topic": "astronomy"}'), '{Mira exact 100}', 'but not behind 500 newer ones'
 );
 
 select * from finish();
