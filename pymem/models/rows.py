@@ -185,7 +185,8 @@ class ConsolidationRun:
             and what would change them waits as a proposal.
         rejected: Actions that were not applied.
         errors: Why actions were rejected: an array of objects with action, position, code and
-            message.
+            message; of what could not be read, and of what was left out of actions that were
+            applied, only a message.
         was_answered: Whether the LLM answered; false if it could not be reached, which costs its
             episodes no attempt. NULL while the run is in progress, and if it was abandoned.
         prompt_tokens: Tokens of the prompt, if known.

@@ -3,7 +3,7 @@
 begin;
 
 drop function memory.asks_in_general(text);
-drop function memory.mostly_asks(float8);
+drop function memory.mostly_asks(double precision);
 drop function memory.share_that_asks(text);
 drop function memory.ends_with_question(text);
 drop function memory.use_past_forms(text);

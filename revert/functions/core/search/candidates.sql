@@ -3,7 +3,7 @@
 begin;
 
 drop function memory.list_candidates(text[],text,memory.relations,public.vector,text,integer,double precision,double precision,text,boolean,memory.settings,timestamp with time zone);
-drop function memory.judge_candidates(memory.fused_candidate[],memory.question,bigint,double precision,memory.settings);
+drop function memory.judge_candidates(memory.fused_candidate[],memory.question,bigint,double precision,memory.settings,timestamp with time zone);
 drop function memory.asks_for(memory.question,text,text,text);
 drop function memory.weigh_memories(text[],memory.keyword_query,public.vector,text,integer,double precision,memory.corpus_size[],memory.settings,timestamp with time zone);
 drop function memory.boost_episodes(memory.fused_candidate[],memory.settings);

@@ -8,6 +8,6 @@ select
   'memory.use_past_forms(text)'::regprocedure,
   'memory.ends_with_question(text)'::regprocedure,
   'memory.share_that_asks(text)'::regprocedure,
-  'memory.mostly_asks(float8)'::regprocedure,
+  'memory.mostly_asks(double precision)'::regprocedure,
   'memory.asks_in_general(text)'::regprocedure;
 rollback;

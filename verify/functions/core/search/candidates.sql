@@ -10,6 +10,6 @@ select
   'memory.boost_episodes(memory.fused_candidate[],memory.settings)'::regprocedure,
   'memory.weigh_memories(text[],memory.keyword_query,public.vector,text,integer,double precision,memory.corpus_size[],memory.settings,timestamp with time zone)'::regprocedure,
   'memory.asks_for(memory.question,text,text,text)'::regprocedure,
-  'memory.judge_candidates(memory.fused_candidate[],memory.question,bigint,double precision,memory.settings)'::regprocedure,
+  'memory.judge_candidates(memory.fused_candidate[],memory.question,bigint,double precision,memory.settings,timestamp with time zone)'::regprocedure,
   'memory.list_candidates(text[],text,memory.relations,public.vector,text,integer,double precision,double precision,text,boolean,memory.settings,timestamp with time zone)'::regprocedure;
 rollback;
