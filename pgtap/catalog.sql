@@ -387,7 +387,7 @@ select results_eq(
      ('memory.fuse_lists(text[],text,memory.keyword_query,vector,text,integer,double precision,integer,'
       || 'memory.settings,timestamp with time zone)'),
      ('memory.judge_candidates(memory.fused_candidate[],memory.question,bigint,double precision,'
-      || 'memory.settings)'),
+      || 'memory.settings,timestamp with time zone)'),
      ('memory.keyword_matches(text,text,tsquery,bigint[],bigint[],text,integer,double precision,'
       || 'timestamp with time zone)'),
      ('memory.known_spelling(text,boolean,text[],text,memory.settings,timestamp with time zone)'),

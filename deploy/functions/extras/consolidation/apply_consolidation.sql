@@ -915,14 +915,14 @@ comment on function memory.apply_consolidation(
 ) is
 'Applies the result of a batch, an object with the arrays new_facts, updated_facts, ended_facts, '
 'new_rules, changed_rules, withdrawn_rules, confirmations, parse_errors (elements that could not '
-'be read) and parse_notes (what was left out of others), each element in its own subtransaction, and ends the run: its episodes are '
-'consolidated, unless every element was rejected (then as fail_consolidation). Returns the run, '
-'with counts and the reasons for rejections. What may not change what is known (setting '
-'consolidation_supersedes) is kept for memory.accept_proposals; with the setting '
-'consolidation_review, all is. A batch gives at most 100 facts and rules, an episode 20 facts. '
-'Keeps the beginning of the answer (memory.get_consolidation_answer), tokens and seconds. Calling '
-'it again changes nothing. Errors: PM001 unknown run, PM002 not an object, PM003 the lease was '
-'lost; errors such as lock timeouts roll back everything.';
+'be read) and parse_notes (what was left out of others), each element in its own subtransaction, '
+'and ends the run: its episodes are consolidated, unless every element was rejected (then as '
+'fail_consolidation). Returns the run, with counts and the reasons for rejections. What may not '
+'change what is known (setting consolidation_supersedes) is kept for memory.accept_proposals; '
+'with the setting consolidation_review, all is. A batch gives at most 100 facts and rules, an '
+'episode 20 facts. Keeps the beginning of the answer (memory.get_consolidation_answer), tokens '
+'and seconds. Calling it again changes nothing. Errors: PM001 unknown run, PM002 not an object, '
+'PM003 the lease was lost; errors such as lock timeouts roll back everything.';
 grant execute on function memory.apply_consolidation to memory_worker;
 
 create or replace function memory.list_consolidation_runs(
