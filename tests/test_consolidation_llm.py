@@ -173,8 +173,9 @@ async def test_what_is_told_of_an_llm_is_recorded_in_what_a_run_can_hold(
 
 
 async def test_an_answer_that_is_cut_off_keeps_what_is_complete_and_says_so(
-    memory: Memory,
+    memory: Memory, caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO", "pymem")
     await memory.store_episode("tea", "home")
     await memory.store_episode("coffee", "home")
 
@@ -186,6 +187,7 @@ async def test_an_answer_that_is_cut_off_keeps_what_is_complete_and_says_so(
 
     assert (run.status, run.facts_created) == ("done", 1)
     assert any("cut off" in error["message"] for error in run.errors)
+    assert f"actions that were rejected: {run.rejected}" in caplog.text
 
 
 async def test_a_run_whose_answer_cannot_be_applied_fails_instead_of_being_asked_again(

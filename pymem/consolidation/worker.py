@@ -322,9 +322,13 @@ class ConsolidationWorker:
         errors = [*output.parse_errors, *([CUT_OFF] if answer.is_cut_off else [])]
         if NO_JSON in errors or (errors and output.is_empty()):
             return await self._fail(run_id, "; ".join(errors), **told)
-        return await self._memory.apply_consolidation(
+        run = await self._memory.apply_consolidation(
             run_id, output.model_dump(mode="json") | {"parse_errors": errors}, **told
         )
+        if run.rejected:
+            # Not why: the reasons quote what was said.
+            logger.info("run %s: actions that were rejected: %d", run_id, run.rejected)
+        return run
 
     async def _fail(self, run_id: UUID, error: str, **told: Any) -> ConsolidationRun:
         await self._memory.fail_consolidation(run_id, error[:LONGEST_ERROR], **told)
