@@ -1,7 +1,7 @@
 -- Whom a query means by what they are to somebody.
 begin;
 \ir fixtures.sql
-select plan(84);
+select plan(85);
 
 select memory.store_fact(f.subject, f.predicate, f.content, scope => f.scope, as_of => '2026-11-01Z')
 from (values
@@ -230,7 +230,8 @@ from (values
   (3, 'What is my dog''s name?', 'Rex', 'unless the name is asked for'),
   (4, 'Where does my sister live?', 'Nora, lives in Gent', 'or the fact says what is asked for'),
   (5, 'Is my sister a nurse?', 'Nora is a nurse', 'which a word of the question tells'),
-  (6, 'Who is my boss?', 'Harriet Vance', 'who asks who somebody is gets that')
+  (6, 'Who is my boss?', 'Harriet Vance', 'who asks who somebody is gets that'),
+  (7, 'How is my dog?', 'Rex ate a sock', 'but not who asks how somebody is')
 ) as r (position, query, expected, what)
 order by r.position;
 

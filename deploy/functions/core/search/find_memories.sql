@@ -352,7 +352,15 @@ begin
         s.subject_key = p.subject_key or s.entity_id = p.entity_id
         or strpos(s.told, memory.normalize_name(p.short_name)) > 0
       )
-    where not w.search_vector @@ v_rest
+    -- "How is my dog?" has no word that could be looked for, and does not ask for the name.
+    where (
+      v_rest is not null
+      or v_relations.rest ~ (
+        '\m(how|where|when|why|wie|wo|wann|warum|comment|où|quand|pourquoi|cómo|dónde|cuándo|hoe|waar|'
+        'wanneer|waarom)\M'
+      )
+    )
+      and (w.search_vector @@ v_rest) is not true
       and (
         p.is_bare or s.search_vector @@ v_rest
         or s.relevance > w.relevance - 0.12
