@@ -1,7 +1,7 @@
 -- What a query asks for: facts whose predicate it contains, and more than a name.
 begin;
 \ir fixtures.sql
-select plan(47);
+select plan(49);
 
 select memory.register_embedding_version('model', '1') as version_id \gset
 select memory.store_fact(f.subject, f.predicate, f.content, embedding => memory_test.near(f.similarity), as_of => '2026-11-01Z')
@@ -161,6 +161,23 @@ from (values
   (4, 'Does Greta call in May?', 'Greta called: the export failed', 'May is a month')
 ) as q (position, query, expected, what)
 order by q.position;
+
+-- What somebody said about those whom a question mentions
+
+select memory_test.as_tenant('said') \g /dev/null
+select memory.register_embedding_version('model', '1') \g /dev/null
+select memory.store_fact(
+  'user', 'girlfriend', 'Salome, studies medicine', embedding => memory_test.near(0.5), as_of => '2026-11-01Z'
+) \g /dev/null
+select memory.store_episode(e.content, 'b', embedding => memory_test.near(e.similarity), as_of => '2026-11-01Z')
+from (values ('Salome visits soon', 0.6), ('Salome is tired', 0.4)) as e (content, similarity) \g /dev/null
+select is(
+  memory_test.first_of('When does my girlfriend come?'), 'Salome visits soon', 'what fits better by meaning comes before who somebody is'
+);
+select memory.forget_memory('episode', e.id, as_of => '2026-11-01Z') from memory.episodes as e where e.content = 'Salome visits soon' \g /dev/null
+select is(
+  memory_test.first_of('When does my girlfriend come?'), 'user girlfriend', 'but not what fits worse'
+);
 
 select * from finish();
 rollback;

@@ -309,7 +309,7 @@ begin
   ),
   standing as materialized (
     select
-      s.id, f.subject_key, f.predicate_key, f.entity_id, f.search_vector, s.subject, s.words,
+      s.id, f.subject_key, f.predicate_key, f.entity_id, f.search_vector, s.subject, s.meaning, s.words,
       s.named_boost, s.relevance, least(coalesce(u.score, s.score), t.score) as score
     from scored as s
     join memory.facts as f on f.tenant_id = settings.tenant_id and f.id = s.id
@@ -338,11 +338,14 @@ begin
     from unnest(v_relations.people) as p
     join standing as w on w.id = p.fact_id
     join (
-      select o.id, o.subject_key, o.entity_id, null as told, o.search_vector, o.relevance, o.score
+      select
+        o.id, o.subject_key, o.entity_id, null as told, o.search_vector, o.meaning, o.relevance,
+        o.score
       from standing as o
       union all
       select
-        o.id, null, null, memory.normalize_name(o.content), e.search_vector, o.relevance, o.score
+        o.id, null, null, memory.normalize_name(o.content), e.search_vector, o.meaning, o.relevance,
+        o.score
       from scored as o
       join memory.episodes as e on e.tenant_id = settings.tenant_id and e.id = o.id
       where v_spare > 0 and o.memory_type = 'episode'
@@ -363,7 +366,7 @@ begin
       and (w.search_vector @@ v_rest) is not true
       and (
         p.is_bare or s.search_vector @@ v_rest
-        or s.relevance > w.relevance - 0.12
+        or s.relevance > w.relevance - 0.12 or s.told is not null and s.meaning > w.meaning
       )
     group by w.id
   )

@@ -161,6 +161,11 @@ as $$
       'accountant,tax advisor,tax adviser', 'steuerberater,steuerberaterin', 'comptable',
       'contable', 'boekhouder'
     ),
+    (
+      'advisor,adviser,thesis advisor,thesis adviser,thesis supervisor,mentor',
+      'betreuer,betreuerin,doktorvater,doktormutter,mentor,mentorin', 'directeur de thèse',
+      'tutor,tutora', 'begeleider,mentor'
+    ),
     ('lawyer,attorney,solicitor', 'anwalt,anwältin', 'avocat,avocate', 'abogado,abogada', 'advocaat'),
     ('mechanic', 'mechaniker', 'garagiste', 'mecánico', 'monteur'),
     (
