@@ -53,8 +53,9 @@ def test_an_answer_yields_what_it_holds(name: str) -> None:
         key: [shown(element) for element in elements]
         for key in LISTS
         if (elements := getattr(output, key))
-    } == {key: elements for key, elements in expected.items() if key != "errors"}
-    problems = expected.get("errors", [])
-    assert len(output.parse_errors) == len(problems), output.parse_errors
-    for error, problem in zip(output.parse_errors, problems, strict=True):
-        assert problem in error
+    } == {key: elements for key, elements in expected.items() if key in LISTS}
+    for name, found in (("errors", output.parse_errors), ("notes", output.parse_notes)):
+        problems = expected.get(name, [])
+        assert len(found) == len(problems), found
+        for text, problem in zip(found, problems, strict=True):
+            assert problem in text
