@@ -517,7 +517,8 @@ comment on type memory.mentioned is
 'Somebody whom a query mentions by what they are to somebody.';
 comment on column memory.mentioned.fact_id is 'The fact that says who it is.';
 comment on column memory.mentioned.short_name is
-'The first word of their name that is no title: Harriet, of Harriet Vance; Lobo, of Dr. Lobo.';
+'The first word of their name that is no title (memory.normalize_name): Harriet, of Harriet Vance; '
+'Lobo, of Dr. Lobo. NULL if no word has three letters.';
 comment on column memory.mentioned.subject_key is
 'The subject of facts about them (memory.spelling_key); NULL if they are an entity, or no subject.';
 comment on column memory.mentioned.entity_id is 'The entity that they are.';

@@ -348,12 +348,12 @@ begin
         o.score
       from scored as o
       join memory.episodes as e on e.tenant_id = settings.tenant_id and e.id = o.id
-      where v_spare > 0 and o.memory_type = 'episode'
+      where v_relations.people is not null and o.memory_type = 'episode'
     ) as s
       on s.id <> w.id
       and (
         s.subject_key = p.subject_key or s.entity_id = p.entity_id
-        or strpos(s.told, memory.normalize_name(p.short_name)) > 0
+        or strpos(s.told, p.short_name) > 0
       )
     -- "How is my dog?" has no word that could be looked for, and does not ask for the name.
     where (

@@ -185,6 +185,15 @@ begin
     order by position, predicate_key, id
     limit 10
   ),
+  -- What the query says besides whom it mentions, and besides asking who they are.
+  remaining as materialized (
+    select w.word, w.position
+    from unnest(v_words) with ordinality as w (word, position)
+    where w.word <> all (v_asking)
+      and not exists (
+        select from relations as r where w.position between r.begins and r.ends
+      )
+  ),
   -- Whom such a fact names: another subject among its first words.
   named as (
     select
@@ -245,14 +254,7 @@ begin
     cross join lateral (select coalesce(c.alone, c.before_words) as name) as n
     where r.of_person and n.name is not null
       -- Who asks only who somebody is wants no more than this.
-      and exists (
-        select
-        from unnest(v_words) with ordinality as w (word, position)
-        where w.word <> all (v_asking)
-          and not exists (
-            select from relations as o where w.position between o.begins and o.ends
-          )
-      )
+      and exists (select from remaining)
   ),
   told as (
     select
@@ -280,19 +282,16 @@ begin
     filter (where t.text <> '' and t.occurrence = 1),
     array_agg(
       row(
-        t.id, substring(t.name from '[^ ]{2,}[^ .](?= |$)'), t.subject_key, t.entity_id,
+        t.id, memory.normalize_name(substring(t.name from '[^ ]{2,}[^ .](?= |$)')),
+        t.subject_key, t.entity_id,
         memory.key_words(left(t.content, 1000)) = memory.key_words(t.name)
       )::memory.mentioned
       order by t.position, t.predicate_key, t.id
     ) filter (where t.name is not null),
     (
       select string_agg(w.word, ' ' order by w.position)
-      from unnest(v_words) with ordinality as w (word, position)
-      where w.word <> all (v_asking)
-        and not exists (
-          select from relations as r where w.position between r.begins and r.ends
-        )
-        and not exists (select from told as n where w.word = any (memory.key_words(n.name)))
+      from remaining as w
+      where not exists (select from told as n where w.word = any (memory.key_words(n.name)))
     ),
     (
       select string_agg(w.word, ' ' order by w.position)
