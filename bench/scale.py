@@ -405,8 +405,9 @@ def main() -> None:
             steps.append({"facts": stored, **found})
             _print(steps[-1])
         steps[-1]["days"] = live(scratch, superuser, [*sizes], arguments.days)
-        for name, taken in steps[-1]["days"][-1]["ms"].items():
-            console.print(f"{name} on the last day: {Times(**taken)} ms")
+        for last in steps[-1]["days"][-1:]:
+            for name, taken in last["ms"].items():
+                console.print(f"{name} on the last day: {Times(**taken)} ms")
     console.print(
         "Milliseconds in the server, median / 95th percentile, by the facts of the tenant. "
         + machine()
