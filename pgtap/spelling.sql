@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(52);
+select plan(53);
 
 -- Slips of the pen
 
@@ -275,6 +275,27 @@ select is(
   memory.expand_query('theoddolite'), 'theoddolite', 'nor are those of what is no longer so'
 );
 select is(memory.expand_query('a setxant'), 'a sextant', 'but of what is so instead');
+
+-- Of many memories
+
+select memory_test.as_tenant('large');
+insert into memory.entries (tenant_id, entry_id, content, entry_type, created_at, edited_at)
+select 'large', 'mem-2026-01-01-' || n, 'Day ' || n || repeat(' and night', 60), 'note', d.day, d.day
+from generate_series(1000, 2999) as n
+cross join lateral (values (timestamptz '2020-01-01Z' + n * 7919 % 2000 * interval '1 day')) as d (day);
+analyze memory.entries;
+create temporary table entries_read as
+select i.indexrelid, pg_stat_get_xact_tuples_returned(i.indexrelid) as before
+from pg_index as i
+where i.indrelid = 'memory.entries'::regclass;
+select memory.expand_query('Where is the sextant?');
+select cmp_ok(
+  (
+    select sum(pg_stat_get_xact_tuples_returned(r.indexrelid) - r.before)
+    from entries_read as r
+  ), '<', 200::numeric,
+  'a word that few memories or none have is looked up without reading all memories'
+);
 
 select * from finish();
 rollback;

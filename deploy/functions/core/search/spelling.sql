@@ -192,7 +192,8 @@ begin
         select m.*
         from memory.searchable_memories as m
         where m.is_live and m.tenant_id = v_tenant_id
-        limit 64 -- noqa: AM09
+        order by m.id -- reads only so many; ids are random
+        limit 64
       ) as m
       where (m.expires_at is null or m.expires_at > as_of)
         and memory.is_in_scope(m.memory_type, m.scope, unknown_words.scope)
