@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(87);
+select plan(89);
 
 -- The error code of a statement, or none. The statement is undone.
 create function memory_test.code_of(statement text)
@@ -98,6 +98,16 @@ select is(
   'even the smallest setting lets one episode through'
 );
 select memory.configure('{"consolidation_batch_tokens": 6000}') \g /dev/null
+select memory.store_episode(t.content, 'bytes', as_of => '2026-01-01Z')
+from unnest('{five.,again}'::text[]) as t (content) \g /dev/null
+select is(
+  (select count(*) from memory.claim_episodes('bytes', max_tokens => 3, as_of => '2026-01-02Z')), 1::bigint,
+  'four bytes begun are a token'
+);
+select memory.release_run(r.id, '2026-01-02Z') from memory.consolidation_runs as r where r.status = 'running' \g /dev/null
+select is(
+  cardinality((memory_test.answer_batch('bytes', '2026-01-02Z')).episode_ids), 2, 'two tokens for five bytes each'
+);
 select throws_ok(
   $$ select memory.claim_episodes(max_tokens => 0) $$, 'PM002', null, 'a batch of no tokens is refused'
 );

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(34);
+select plan(35);
 
 select memory_test.a_login('definitions_reader', 'a', 'memory_reader');
 select memory_test.as_tenant('a');
@@ -35,6 +35,23 @@ $$;
 select is(memory_test.differences(), '{}', 'nothing differs from the schema as deployed');
 select is_empty(
   $$ select v.* from memory.verify_chain() as v $$, 'verify_chain finds nothing in the schema as deployed'
+);
+do $$
+declare
+  v_function regprocedure;
+begin
+  for v_function in
+    select p.oid
+    from pg_proc as p
+    where p.pronamespace = 'memory'::regnamespace and p.proname ~ '^refresh_' and p.pronargs = 0
+    order by p.proname
+  loop
+    execute format('select %s', v_function);
+  end loop;
+end;
+$$;
+select is(
+  memory_test.differences(), '{}', 'what is made from tables and the catalog is made again as it is'
 );
 select is_empty(
   $$ (select p.oid::regprocedure::text from pg_proc as p where p.pronamespace = 'memory'::regnamespace

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(87);
+select plan(93);
 
 -- Titles
 
@@ -211,6 +211,32 @@ select is(
 );
 select cmp_ok(
   memory.retention_priority('0001-01-01Z', 0, '9999-01-01Z'), '<', 1e-300::float8, 'the recency does not overflow'
+);
+
+-- Snippets
+
+select is(
+  memory.make_snippet(E'# Keys\n\nUnder the mat.\n\n- the *blue* one\n', 'keys'), 'Under the mat. - the *blue* one',
+  'a short text is shown whole, without its heading, on one line'
+);
+select is(
+  memory.make_snippet(repeat('word ', 60), 'other'), rtrim(repeat('word ', 39)) || ' word …',
+  'of a long one, the beginning, up to a whole word'
+);
+select is(
+  memory.make_snippet(repeat('word ', 40) || 'a needle here', 'Is a Needle there?'), '… word word word word word word word a needle here',
+  'or what surrounds a word of the topic'
+);
+select is(
+  memory.make_snippet(repeat('word ', 40) || 'needle' || repeat(' word', 60), 'needle', 60),
+  '… word word word word word word word needle word word word …', 'which may be in the middle'
+);
+select is(
+  memory.make_snippet('needle ' || repeat('word ', 60), 'needle', 20), 'needle word word …', 'or at the beginning'
+);
+select is(
+  memory.make_snippet(repeat('word ', 40) || repeat('b', 45) || ' needle here', 'needle'), '… needle here',
+  'and begins with a whole word'
 );
 
 select * from finish();

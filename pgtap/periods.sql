@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(702);
+select plan(703);
 
 -- The periods of a text with days as people write them. By default it is a Wednesday.
 create function memory_test.period_of(
@@ -122,6 +122,9 @@ values
 (
   '2023-05-26..2023-05-27', 'a weekday is counted within its month',
   '{the last Friday of May,the fourth Friday of May}'
+),
+(
+  '2023-07-25..2023-07-26', 'the next month begins with that weekday', '{the last Tuesday of July}'
 ),
 ('2023-12-31..2024-01-01', 'a day is counted within its year', '{the last day of the year}'),
 ('2023-05-06..2023-05-08', 'a weekend is named by its day', '{the weekend of 6 May,the first weekend of May}'),

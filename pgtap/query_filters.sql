@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(56);
+select plan(57);
 
 -- The titles say which entries are found.
 
@@ -132,6 +132,7 @@ select is(memory_test.found('tag:python -tag:c++'), 'Alpha', 'excluded tags');
 select is(memory_test.found('"quick brown"'), 'Alpha', 'a phrase has an order');
 select is(memory_test.found('"brown quick"'), 'Beta', 'the other order');
 select is(memory_test.found('"Quick, BROWN foxes"'), 'Alpha', 'but no case, punctuation or endings');
+select is(memory_test.found('"Ｑuick brown foxes"'), 'Alpha', 'nor the width of letters');
 select is(memory_test.found('"to be or not to be"'), 'Beta', 'a phrase of stop words');
 select memory_test.as_tenant('bills');
 select memory_test.entry(E'Bill\n\nPaid PO-1188 of 2026-041.');

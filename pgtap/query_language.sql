@@ -175,6 +175,7 @@ values
 ('foo:bar', 1, '''foo:''', 'one of tag:, type:'),
 ('a "b', 3, '''"b''', 'a closing quote'),
 ('""', 1, '''""''', 'text between the quotes'),
+('"  "', 1, '''"  "''', 'text between the quotes'),
 ('"…"', 1, '''…''', 'a text with a letter or a digit'),
 ('(a', 1, '''(''', 'a closing parenthesis'),
 ('a)', 2, ''')''', 'an opening parenthesis'),

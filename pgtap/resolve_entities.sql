@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(66);
+select plan(67);
 
 insert into memory.entities (tenant_id, id, canonical_name, entity_type, aliases)
 values
@@ -38,6 +38,14 @@ select is(
   memory_test.resolved('anna'),
   '{ANNA exact 100,Anna exact 100,Anna Schmidt alias 80,Johanna alias 80,Annapolis prefix 50,Hannah Arendt prefix 50}',
   'the best kind of match comes first, then the canonical name, in any case'
+);
+select results_eq(
+  $$ select e.canonical_name, n.name_match
+     from memory.find_names('a', 'anna', null, false, 2) as n
+     join memory.entities as e on e.id = n.entity_id
+     order by 2, 1 $$,
+  $$ values ('ANNA', 'exact'), ('Anna', 'exact'), ('Anna Schmidt', 'prefix'), ('Annapolis', 'prefix') $$,
+  'whoever has the very name takes no place from those whose name begins with it'
 );
 select results_eq(
   $$ select * from memory.entity_resolve('dr.  SCHMIDT') $$,

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(17);
+select plan(18);
 
 select is(
   memory.memory_stats(as_of => '2026-01-01Z'),
@@ -67,6 +67,10 @@ select is(
       "flagged": 1}
   }',
   'memory_stats of a scope counts its facts, rules and entries and global ones'
+);
+select is(
+  memory.memory_stats(as_of => '2026-01-01 01:14:06Z') #>> '{episodes,backlog_age_hours}', '1.24',
+  'the age of the backlog is in hundredths of an hour'
 );
 select is(
   memory.memory_stats('home', '2026-01-03Z') -> 'episodes', memory.memory_stats(as_of => '2026-01-03Z') -> 'episodes',

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(57);
+select plan(59);
 
 -- What an export consists of
 
@@ -289,6 +289,13 @@ select results_eq(
   $$ values ('1 fact known'), ('2 fact known'), ('3 fact conflict'), ('4 rule known'), ('5 link known') $$,
   'what is known is not stored again, and what is stated is not overridden'
 );
+select memory_test.as_tenant('planner');
+select memory.store_fact('Bea', 'lives in', 'Turin', valid_from => '2027-01-01Z', as_of => '2026-03-01Z');
+select results_eq(
+  $$ select * from memory_test.import('[{"type": "fact", "subject": "Bea", "predicate": "lives in", "content": "Genoa"}]') $$,
+  $$ values ('1 fact created') $$, 'what is planned conflicts with nothing that holds until then'
+);
+select memory_test.as_tenant('c');
 select throws_ok(
   $$ select memory_test.import('[{"type": "fact", "subject": "a", "predicate": "b", "content": ""}]') $$,
   'PM002', null, 'a wrong element is refused'
@@ -357,6 +364,14 @@ select k.position, e.line
 from memory.list_export_kinds() as k
 cross join lateral memory.export_all_memories(k.kind, batch_size => 100, include_vectors => true) as e
 where k.kind <> 'event';
+select results_eq(
+  $$ select k.kind
+     from memory.list_export_kinds() as k
+     cross join lateral memory.export_all_memories(k.kind, batch_size => 100) as e
+     where k.kind in ('item', 'item_vector', 'embedding_version') $$,
+  array['item'],
+  'without vectors, items are exported all the same'
+);
 create table memory_test.vectors_header as
 select memory.describe_export(include_vectors => true, include_events => false) as header;
 create function memory_test.restore_vectors(tenant_id text, model text default null)
