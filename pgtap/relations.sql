@@ -1,7 +1,7 @@
 -- Whom a query means by what they are to somebody.
 begin;
 \ir fixtures.sql
-select plan(85);
+select plan(86);
 
 select memory.store_fact(f.subject, f.predicate, f.content, scope => f.scope, as_of => '2026-11-01Z')
 from (values
@@ -9,7 +9,8 @@ from (values
   ('user', 'best_friend', 'is called Tom Ray', 'global'), ('Tom Ray', 'phone', '555 12', 'global'),
   ('Tom', 'phone', '555 99', 'global'), ('Lina', 'teacher', 'Frau Graf', 'global'), ('Frau Graf', 'phone', '555 77', 'global'),
   ('user', 'boss', 'Ann', 'global'), ('user', 'cat', 'Zoë, a tabby', 'global'), ('Zoë', 'eats', 'tuna', 'global'),
-  ('user', 'coach', 'Eve', 'work'), ('Eve', 'phone', '555 33', 'work'), ('user', 'dog', 'like user, lazy', 'global')
+  ('user', 'coach', 'Eve', 'work'), ('Eve', 'phone', '555 33', 'work'), ('user', 'dog', 'like user, lazy', 'global'),
+  ('user', 'teacher', '"Theo", a student', 'global'), ('Theo', 'phone', '555 44', 'global')
 ) as f (subject, predicate, content, scope) \g /dev/null
 
 select is(memory.expand_query(r.query), r.expected, r.what)
@@ -23,6 +24,7 @@ from (values
   (7, 'Does my wife Mirjam sing?', 'Does my wife Mirjam sing?', 'who is named already is not named again'),
   (8, 'The wife of a friend', 'The wife of a friend', 'without a word such as my nobody is looked for'),
   (9, 'my dog', 'my dog', 'the user is nobody else'),
+  (12, 'my teacher''s phone', 'my teacher''s phone (Theo)', 'a name may stand in quotes'),
   (10, '', '', 'an empty query stays empty'),
   (11, null, null, 'NULL stays NULL')
 ) as r (position, query, expected, what)
