@@ -40,10 +40,10 @@ select is(
   'the best kind of match comes first, then the canonical name, in any case'
 );
 select results_eq(
-  $$ select e.canonical_name, n.name_match
+  $$ select e.canonical_name::text, n.name_match
      from memory.find_names('a', 'anna', null, false, 2) as n
      join memory.entities as e on e.id = n.entity_id
-     order by 2, 1 $$,
+     order by n.name_match, e.canonical_name collate "C" $$,
   $$ values ('ANNA', 'exact'), ('Anna', 'exact'), ('Anna Schmidt', 'prefix'), ('Annapolis', 'prefix') $$,
   'whoever has the very name takes no place from those whose name begins with it'
 );
