@@ -9,7 +9,6 @@ all its vectors.
 
 from __future__ import annotations
 
-import json
 import statistics
 import sys
 import time
@@ -24,8 +23,7 @@ from pgvector.psycopg import register_vector
 
 from bench.report import arguments_of, console, keep, machine, table
 from bench.scratch import scratch_database
-from bench.vector_indexes import Vectors, vectors
-from pymem import get_embedding_engine
+from bench.vector_indexes import Vectors, embed_texts, vectors
 
 INDEXES = {"whole": "{}", "halves": "l2_normalize({})::halfvec(384)"}
 OPERATORS = {"whole": "vector_cosine_ops", "halves": "halfvec_cosine_ops"}
@@ -105,8 +103,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=99_000)
     parser.add_argument("--queries", type=int, default=100)
     arguments = parser.parse_args()
-    lines = [json.loads(line)["content"] for line in arguments.texts.read_text().splitlines()]
-    texts = np.asarray(get_embedding_engine().embed_batch(lines), dtype=np.float32)
+    texts = embed_texts(arguments.texts)
     figures: dict[str, Any] = {}
     with (
         scratch_database("2GB") as scratch,

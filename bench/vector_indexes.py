@@ -44,6 +44,12 @@ COLUMNS: dict[str, dict[str, str | None]] = {
 }
 
 
+def embed_texts(path: Path) -> Vectors:
+    """Return the embeddings of the contents in a file of JSON lines."""
+    lines = [json.loads(line)["content"] for line in path.read_text().splitlines()]
+    return np.asarray(get_embedding_engine().embed_batch(lines), dtype=np.float32)
+
+
 def vectors(kind: str, count: int, texts: Vectors) -> Vectors:
     """Return unit vectors of a kind."""
     numbers = np.random.default_rng(7)
@@ -100,8 +106,7 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=50, help="queries of each kind")
     parser.add_argument("--folder", type=Path, help="where the server keeps its data")
     arguments = parser.parse_args()
-    lines = [json.loads(line)["content"] for line in arguments.texts.read_text().splitlines()]
-    texts = np.asarray(get_embedding_engine().embed_batch(lines), dtype=np.float32)
+    texts = embed_texts(arguments.texts)
     small = [f"t{n}" for n in range(1, arguments.tenants)]
     tenants = ["big"] * arguments.big + small * arguments.small
     np.random.default_rng(1).shuffle(tenants)

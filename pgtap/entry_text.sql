@@ -220,7 +220,7 @@ select is(
   'a short text is shown whole, without its heading, on one line'
 );
 select is(
-  memory.make_snippet(repeat('word ', 60), 'other'), rtrim(repeat('word ', 39)) || ' word …',
+  memory.make_snippet(repeat('word ', 60), 'other'), repeat('word ', 40) || '…',
   'of a long one, the beginning, up to a whole word'
 );
 select is(
