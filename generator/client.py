@@ -192,15 +192,13 @@ def _call(
     if embeds:
         [query] = [name for name in names if name in QUERY_ARGUMENTS]
         is_expression = EXPRESSIONS.get(function.name)
-        topic = {None: query, "True": f"await self.query_topic({query})"}.get(
-            is_expression,
-            f"await self.query_topic({query}) if {is_expression} else {query}",
+        topic = {None: "", "True": ", topic=self.query_topic"}.get(
+            is_expression, f", topic=self.query_topic if {is_expression} else None"
         )
         if "mode" in names:
             # The other modes look at words or links.
-            topic = f"({topic})" if " " in topic else topic
-            topic += ' if mode in (None, "hybrid", "semantic") else None'
-        arguments = f"call, {topic}, embedding{_expansion(function, names)}"
+            query += ' if mode in (None, "hybrid", "semantic") else None'
+        arguments = f"call, {query}, embedding{_expansion(function, names)}{topic}"
         return f"list[{row}]", [
             f"call = partial(self._rows, {row}, {quoted}{passed})",
             f"return await self._with_vector({arguments})",

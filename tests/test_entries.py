@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -111,3 +112,19 @@ async def test_ratings_at_once_all_count(database: Database) -> None:
     assert confidence == pytest.approx(0.5 + 0.02 * uses - 0.15)
     links = database.query("select relation from memory.memory_links")
     assert Counter(links) == {("contradicts",): 1}
+
+
+async def test_a_query_that_comes_with_its_vector_is_parsed_once(database: Database) -> None:
+    database.query(f"alter database {database.name} set track_functions = 'pl'")
+    async with await Memory.connect(database.login("a")) as memory:
+        await memory.create_entry("# Tea", tags=["drinks"], as_of=DAY)
+        [found] = await memory.query("tea AND tag:drinks", embedding=[1.0] * 384)
+
+    assert found.title == "Tea"
+    for _ in range(100):
+        # Counts arrive when the backend of the client has ended.
+        calls = dict(database.query("select funcname, calls from pg_stat_user_functions"))
+        if "query" in calls:
+            break
+        await asyncio.sleep(0.1)
+    assert (calls["query"], calls["read_query_as"]) == (1, 1)

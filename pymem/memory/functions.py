@@ -1960,7 +1960,7 @@ class Functions(Vectors):
             min_relevance=min_relevance,
             as_of=as_of,
         )
-        return await self._with_vector(call, await self.query_topic(query), embedding)
+        return await self._with_vector(call, query, embedding, topic=self.query_topic)
 
     async def retrieve_entries(
         self,
@@ -2016,10 +2016,9 @@ class Functions(Vectors):
         )
         return await self._with_vector(
             call,
-            (await self.query_topic(query) if is_expression else query)
-            if mode in (None, "hybrid", "semantic")
-            else None,
+            query if mode in (None, "hybrid", "semantic") else None,
             embedding,
+            topic=self.query_topic if is_expression else None,
         )
 
     # functions/core/lifecycle/restore

@@ -39,6 +39,7 @@ class Vectors(Client):
         query: str | None,
         embedding: Embedding | None,
         expand: Callable[[str], Awaitable[str]] | None = None,
+        topic: Callable[[str], Awaitable[str]] | None = None,
     ) -> Answer:
         """Make a call with the vector of its query, which is embedded unless given.
 
@@ -47,8 +48,9 @@ class Vectors(Client):
             query: What is embedded.
             embedding: Its vector, if it is known.
             expand: Returns what to embed instead.
+            topic: Returns what of it is embedded.
         """
-        embedded, version_id = await self._embedded_query(embedding, query, expand)
+        embedded, version_id = await self._embedded_query(embedding, query, expand, topic)
         try:
             return await call(embedding=embedded, embedding_version_id=version_id)
         except ConflictError:
@@ -56,7 +58,7 @@ class Vectors(Client):
                 raise
             # The embedding version has been switched in the meantime.
             self._versions.pop(self._request.tenant_id, None)
-            embedded, version_id = await self._embedded_query(embedding, query, expand)
+            embedded, version_id = await self._embedded_query(embedding, query, expand, topic)
             return await call(embedding=embedded, embedding_version_id=version_id)
         except InvalidArgumentError as error:
             if embedded is None and error.message.endswith(_NEEDS_VECTOR):
@@ -80,12 +82,17 @@ class Vectors(Client):
         embedding: Embedding | None,
         query: str | None,
         expand: Callable[[str], Awaitable[str]] | None,
+        topic: Callable[[str], Awaitable[str]] | None,
     ) -> tuple[Embedding | None, UUID | None]:
         if embedding is not None or not query or not query.strip():
             return embedding, None
         version_id = await self._version_id()
         if version_id is None:
             return None, None
+        if topic is not None:
+            query = await topic(query)
+            if not query.strip():
+                return None, None
         vector = self._embed(query, is_query=True)
         if expand is None:
             embedded = await vector
