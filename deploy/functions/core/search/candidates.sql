@@ -405,8 +405,7 @@ begin
     v_approximate := array(
       select t.type
       from unnest(memory_types) as t (type)
-      where memory.vector_index(t.type) is not null
-        and memory.use_approximate_index(t.type, settings.exact_scan_limit)
+      where memory.use_approximate_index(t.type, settings.exact_scan_limit)
     );
     if v_approximate <> '{}' then
       v_near := array(

@@ -327,9 +327,7 @@ begin
   if embedding is null then
     return;
   end if;
-  if memory.vector_index(memory_type) is not null
-    and memory.use_approximate_index(memory_type, exact_scan_limit)
-  then
+  if memory.use_approximate_index(memory_type, exact_scan_limit) then
     v_neighbors := array(
       select a
       from memory.approximate_neighbors(

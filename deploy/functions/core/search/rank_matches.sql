@@ -16,21 +16,23 @@ create or replace function memory.make_snippet(
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
-  v_text text := memory.one_line(left(
-    regexp_replace(content, '^\s*#{1,6}[ \t]+[^\n]*\n\s*(?=\S)', ''), 20000
-  ));
+  v_text text := memory.one_line(
+    regexp_replace(left(content, 20000), '^\s*#{1,6}[ \t]+[^\n]*\n\s*(?=\S)', '')
+  );
+  v_lower text;
   v_found integer;
   v_start integer := 1;
 begin
   if length(v_text) <= max_characters then
     return v_text;
   end if;
+  v_lower := lower(v_text);
   -- The first long word of the query that occurs.
-  select position(w.word in lower(v_text)) into v_found
+  select position(w.word in v_lower) into v_found
   from (
     select distinct lower(m.word[1]) as word from regexp_matches(topic, '[[:alnum:]]{3,}', 'g') as m (word)
   ) as w
-  where position(w.word in lower(v_text)) > 0
+  where position(w.word in v_lower) > 0
   order by length(w.word) desc, w.word
   limit 1;
   if v_found > max_characters - 40 then

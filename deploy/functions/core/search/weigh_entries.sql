@@ -49,7 +49,7 @@ begin
     );
   end if;
 
-  if v_types = array['entry'] and memory.vector_index('entry') is not null
+  if v_types = array['entry']
     and memory.use_approximate_index('entry', settings.exact_scan_limit)
   then
     v_near := array(
