@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(231);
+select plan(232);
 
 -- An entry as memory.write_memory takes it, with some of it replaced.
 create function memory_test.an_entry(
@@ -178,6 +178,23 @@ select is(w.reason, 'not_requested', format('a write asked for by %s is rejected
 from (values (null), (''), (' '), (E'a\nb'), (repeat('x', 129))) as a (actor)
 cross join lateral memory.write_memory(memory_test.an_entry(), a.actor) as w;
 select is((select count(*) from memory.entries as e), 1::bigint, 'none of these is stored');
+select is_empty(
+  $$ select p.path, l.octets, r.refusal
+     from (values
+       ('{id}'::text[], 128), ('{scope,user_id}', 128), ('{scope,persona_id}', 128), ('{scope,session_id}', 128),
+       ('{metadata,category}', 128), ('{metadata,sensitivity}', 40), ('{metadata,created_at}', 40),
+       ('{metadata,expires_at}', 40), ('{retrieval,embedding_id}', 128)
+     ) as p (path, max_octets)
+     cross join unnest(array[p.max_octets, p.max_octets + 1]) as l (octets)
+     cross join lateral memory.refusal_of_entry(
+       jsonb_set(
+         memory_test.an_entry(other => '{"retrieval": {"keywords": []}}'), p.path, to_jsonb(repeat('x', l.octets))
+       ),
+       'loop', '2026-01-02Z'
+     ) as r (refusal)
+     where (r.refusal is not distinct from 'malformed') <> (l.octets > p.max_octets) $$,
+  'a text that is as long as its place allows is taken, and no longer one'
+);
 select is(
   (
     select count(*) from memory.memory_events as e

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(49);
+select plan(50);
 
 create table memory_test.seven as
 select '{
@@ -394,6 +394,19 @@ from memory.import_entries(
 ) \gset
 select is(
   memory_test.links_of_three(), 0::bigint, 'until an import of its own does not name it any more'
+);
+select is(
+  array(
+    select i.entry_id || ', ' || (memory.create_entry('next', as_of => d.day::timestamptz)).entry_id
+    from (values ('2026-05-01'), ('2026-05-02')) as d (day)
+    cross join lateral memory.import_entries(
+      jsonb_build_array(jsonb_build_object('entry_id', format('mem-%s-%s', d.day, case d.day when '2026-05-01' then '000' else '001' end), 'content', 'x')),
+      '2026-05-03Z'
+    ) as i
+    order by d.day
+  ),
+  '{"mem-2026-05-01-000, mem-2026-05-01-002","mem-2026-05-02-001, mem-2026-05-02-002"}',
+  'numbers of a day go on from the highest one that was imported'
 );
 select memory_test.as_tenant('b');
 select is_empty($$ select memory.export_entries(include_deleted => true) $$, 'another tenant exports its own entries only');

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(57);
+select plan(59);
 
 -- The titles say which entries are found.
 
@@ -254,6 +254,13 @@ select is(
 
 select throws_ok(
   $$ select memory.filters_condition(types => '{idea}') $$, 'PM002', null, 'an unknown type is refused'
+);
+select is(
+  cardinality((memory.filters_condition(tags => array[repeat('x', 16384)])).any_tags), 1,
+  'a tag may be as long as all tags of a memory'
+);
+select throws_ok(
+  $$ select memory.filters_condition(tags => array[repeat('x', 16385)]) $$, 'PM002', null, 'but no longer'
 );
 
 select * from finish();

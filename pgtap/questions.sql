@@ -1,7 +1,7 @@
 -- What questions ask in other words than facts and remarks tell it.
 begin;
 \ir fixtures.sql
-select plan(64);
+select plan(68);
 
 select is(memory.restate_question(r.query), r.expected, r.what)
 from (values
@@ -106,6 +106,16 @@ from (values
   (8, 'What is the door code? 4711.', 0.00, 'or who answers with a number')
 ) as r (position, content, expected, what)
 order by r.position;
+select is(
+  memory.ends_with_question('Why?' || repeat(' ', r.spaces)), r.expected,
+  format('a question mark %s characters before the end of a text %s', r.spaces, case when r.expected then 'counts' else 'does not count' end)
+)
+from (values (0, true), (99, true), (100, false)) as r (spaces, expected)
+order by r.spaces;
+select is(
+  array(select w.word from unnest('{wife,job,mother,boss}'::text[]) as w (word) where memory.read_properties(array[w.word]) <> '{}'),
+  '{job}', 'a person whom somebody has is no property'
+);
 select memory_test.as_tenant('asked') \g /dev/null
 select memory.store_episode(e.content, 'home', as_of => '2026-11-01Z')
 from unnest('{What is the password of the network?,"The password of the network at home is otter."}'::text[]) as e (content) \g /dev/null
