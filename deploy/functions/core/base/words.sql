@@ -83,7 +83,7 @@ create or replace function memory.use_past_forms(query text)
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
   select case
-    when left(query, 1000) !~* '\mdid' then query
+    when strpos(lower(left(query, 1000)), 'did') = 0 then query
     else (
       select string_agg(
         case when c.position = c.verb_at then v.forms ->> lower(c.word) else c.word end,

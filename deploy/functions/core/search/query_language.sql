@@ -168,11 +168,11 @@ begin
         v_token.kind := 'field';
         v_value := substr(v_rest, length(v_text) + 2);
         v_position := v_position + length(v_text) + 1;
-        if v_value collate "C" ~ '^["“”„]' then
+        if left(v_value, 1) in ('"', '“', '”', '„') then
           v_value := memory.read_quoted(v_value, v_position);
           v_token.is_quoted := true;
           v_token.value := memory.unquote(v_value);
-        elsif v_value ~* '^between[ \t]*\(' then
+        elsif lower(left(v_value, 7)) = 'between' and v_value ~* '^between[ \t]*\(' then
           v_token.value := substring(v_value from '^\w+[ \t]*\([^()]*\)');
           if v_token.value is null then
             perform memory.refuse_syntax(
@@ -238,8 +238,11 @@ as $$
 declare
   v_parts text[];
 begin
-  v_parts := regexp_match(value, '^between[ \t]*\(\s*([^,]*?)\s*,\s*([^,]*?)\s*\)$', 'i');
-  if v_parts is null then
+  -- Most values are no intervals, which regular expressions need not read.
+  if lower(left(value, 7)) = 'between' then
+    v_parts := regexp_match(value, '^between[ \t]*\(\s*([^,]*?)\s*,\s*([^,]*?)\s*\)$', 'i');
+  end if;
+  if v_parts is null and strpos(value, '..') > 0 then
     v_parts := regexp_match(value, '^([^<>=].*?)\.\.(.+)$');
   end if;
   if v_parts is not null then
@@ -248,9 +251,12 @@ begin
     last := v_parts[2];
     return;
   end if;
-  operator := coalesce(substring(value from '^(?:>=|<=|>|<|=)'), '');
-  first := substr(value, length(operator) + 1);
-  operator := coalesce(nullif(operator, ''), '=');
+  operator := case
+    when left(value, 2) in ('>=', '<=') then left(value, 2)
+    when left(value, 1) in ('>', '<', '=') then left(value, 1)
+  end;
+  first := substr(value, coalesce(length(operator), 0) + 1);
+  operator := coalesce(operator, '=');
 end;
 $$;
 

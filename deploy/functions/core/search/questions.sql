@@ -19,8 +19,11 @@ as $$
 declare
   v_query text := (relations).query;
   v_question memory.question;
+  v_words text[];
 begin
   v_question.names := memory.normalize_name(v_query);
+  -- Words are compared: of so many regular expressions, not all stay compiled.
+  v_words := string_to_array(v_question.names, ' ');
   -- Who asks what somebody is called asks for a name.
   v_question.lexemes := words.lexemes
     || case when words.lexemes @> '{call}' then '{name}' else '{}' end::text[];
@@ -50,28 +53,24 @@ begin
     v_question.of_present := memory.asks_present(v_query);
     v_question.of_events := v_question.period is not null and memory.asks_events(v_query);
   end if;
-  v_question.of_state := v_question.names !~ (
-      ' (did|were|had|been|happen|happens|happened|said|how is|how are|hat|hatte|hatten|war|waren|'
-      'wurde|passiert|passierte|geschah|wie geht|etait|avait|arrive|comment va|fue|ha|paso|como esta|'
-      'heeft|werd|gebeurd|gebeurde) '
-    )
+  v_question.of_state := not v_words && '{did,were,had,been,happen,happens,happened,said,hat,hatte,
+      hatten,war,waren,wurde,passiert,passierte,geschah,etait,avait,arrive,fue,ha,paso,heeft,werd,
+      gebeurd,gebeurde}'
+    and v_question.names !~ ' (how is|how are|wie geht|comment va|como esta) '
     and not v_question.of_happening
     -- In German, was means what.
     and (
-      v_question.names !~ ' was '
-      or v_question.names ~ ' (ist|sind|mein|meine|ich|mag|macht|kann|soll|fur|der|die|das) '
+      'was' <> all (v_words)
+      or v_words && '{ist,sind,mein,meine,ich,mag,macht,kann,soll,fur,der,die,das}'
     )
     and not v_question.of_events
     and (upper(v_question.period) <= as_of) is not true;
-  v_question.of_whom := v_question.of_state and v_question.names ~ (
-    ' (who|do|does|doing|wer|macht|tut|qui|fait|quien|hace|doet) '
-  );
+  v_question.of_whom := v_question.of_state
+    and v_words && '{who,do,does,doing,wer,macht,tut,qui,fait,quien,hace,doet}';
   -- In English, may is a month, too.
   v_question.of_duty := v_question.of_state and v_question.period is null
-    and v_question.names ~ (
-      ' (should|shall|must|ought|may|allowed|supposed|soll|sollte|sollten|sollen|muss|mussen|darf|'
-      'durfen|dois|doit|devons|faut|debo|debe|debemos|moet|moeten) '
-    );
+    and v_words && '{should,shall,must,ought,may,allowed,supposed,soll,sollte,sollten,sollen,muss,
+      mussen,darf,durfen,dois,doit,devons,faut,debo,debe,debemos,moet,moeten}';
   v_question.in_general := memory.asks_in_general(v_query) and not v_question.of_events;
   if v_question.of_happening then
     -- What it names: neither words that only ask, nor those of times and of small words.

@@ -388,7 +388,8 @@ declare
   v_known text;
 begin
   -- Whole prompts have words enough, and quotations are meant as they are.
-  if query is null or length(query) > 300 or query ~ '["“”„«»]' or settings.ranking = 'specified'
+  if query is null or length(query) > 300 or translate(query, '"“”„«»', '') <> query
+    or settings.ranking = 'specified'
   then
     return v_query;
   end if;
