@@ -15,35 +15,33 @@ create or replace function memory.current_tenant()
   set search_path = pg_catalog, memory, public, pg_temp
 as $$
 declare
+  -- A transaction-local setting reads as '' after the transaction, not as NULL.
+  v_named text := nullif(current_setting('memory.tenant_id', true), '');
   v_tenant_id text;
   v_access text;
 begin
-  -- Few tenants are in tenant_moves: those that move, and those that have moved away.
+  -- One statement, because every statement on a table with row security calls this function. Few
+  -- tenants are in tenant_moves: those that move, and those that have moved away.
   select l.tenant_id, m.access into v_tenant_id, v_access
-  from memory.tenant_logins as l
-  left join memory.tenant_moves as m on m.tenant_id = l.tenant_id
-  where l.login = session_user;
-  if not found then
+  from (values (v_named)) as n (tenant_id)
+  left join memory.tenant_logins as l on l.login = session_user
+  left join memory.tenant_moves as m on m.tenant_id = coalesce(l.tenant_id, n.tenant_id);
+  if v_tenant_id is null then
     if not pg_has_role(session_user, 'memory_gateway', 'member') then
       raise exception 'login % is not bound to a tenant', session_user
         using errcode = '28000',
           hint = 'An administrator can bind it with sql/grant_login.sql.';
     end if;
-
-    -- A transaction-local setting reads as '' after the transaction, not as NULL.
-    v_tenant_id := nullif(current_setting('memory.tenant_id', true), '');
-    if v_tenant_id is null then
+    if v_named is null then
       raise exception 'this transaction names no tenant'
         using errcode = '28000',
           hint = 'Call memory.set_request(tenant_id => ...) first, in the same transaction.';
     end if;
-    if octet_length(v_tenant_id) > 128 then
-      raise exception 'the tenant name is % bytes long', octet_length(v_tenant_id)
+    if octet_length(v_named) > 128 then
+      raise exception 'the tenant name is % bytes long', octet_length(v_named)
         using errcode = 'PM002', hint = 'Use a tenant name of at most 128 bytes.';
     end if;
-    v_access := (
-      select m.access from memory.tenant_moves as m where m.tenant_id = v_tenant_id
-    );
+    v_tenant_id := v_named;
   end if;
 
   if v_access = 'none' then

@@ -23,8 +23,9 @@ begin
     return content;
   end if;
   v_octets := convert_to(content, 'UTF8');
-  -- The bytes of a codepoint after the first have the form 10xxxxxx.
-  while v_length > 0 and get_byte(v_octets, v_length) & 192 = 128 loop
+  -- The bytes of a codepoint after the first have the form 10xxxxxx. The first byte of a text does
+  -- not.
+  while get_byte(v_octets, v_length) & 192 = 128 loop
     v_length := v_length - 1;
   end loop;
   return convert_from(substring(v_octets from 1 for v_length), 'UTF8');

@@ -55,7 +55,7 @@ as $$
     s.attname::text
   from pg_class as c
   left join pg_attribute as s
-    on s.attrelid = c.oid and s.attnum > 0 and s.attidentity <> '' and not s.attisdropped
+    on s.attrelid = c.oid and s.attidentity <> '' and not s.attisdropped
   where c.relnamespace = 'memory'::regnamespace and c.relkind = 'r'
   order by c.relname;
 $$;
