@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(50);
+select plan(51);
 
 create table memory_test.seven as
 select '{
@@ -407,6 +407,21 @@ select is(
   ),
   '{"mem-2026-05-01-000, mem-2026-05-01-002","mem-2026-05-02-001, mem-2026-05-02-002"}',
   'numbers of a day go on from the highest one that was imported'
+);
+select is(
+  array(
+    select i.outcome
+    from jsonb_array_elements('[
+      {"confidence": 0.4}, {"importance": 9}, {"scope": "home"}, {"archived": true},
+      {"tags": ["x"]}, {"keywords": ["x"]}, {"type": "pattern"}, {"category": "x"}, {"expires_at": "2027-01-01"}
+    ]') with ordinality as p (part, position)
+    cross join lateral memory.import_entries(
+      jsonb_build_array('{"entry_id": "mem-2026-05-02-002"}'::jsonb || p.part), '2026-05-04Z'
+    ) as i
+    order by p.position
+  ),
+  array_fill('updated'::text, '{9}'),
+  'an entry of which any part differs is updated'
 );
 select memory_test.as_tenant('b');
 select is_empty($$ select memory.export_entries(include_deleted => true) $$, 'another tenant exports its own entries only');

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(59);
+select plan(60);
 
 -- The titles say which entries are found.
 
@@ -254,6 +254,9 @@ select is(
 
 select throws_ok(
   $$ select memory.filters_condition(types => '{idea}') $$, 'PM002', null, 'an unknown type is refused'
+);
+select throws_ok(
+  $$ select memory.filters_condition(confidence_max => 1.5) $$, 'PM002', null, 'so is a confidence above 1'
 );
 select is(
   cardinality((memory.filters_condition(tags => array[repeat('x', 16384)])).any_tags), 1,

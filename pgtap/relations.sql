@@ -1,7 +1,7 @@
 -- Whom a query means by what they are to somebody.
 begin;
 \ir fixtures.sql
-select plan(86);
+select plan(87);
 
 select memory.store_fact(f.subject, f.predicate, f.content, scope => f.scope, as_of => '2026-11-01Z')
 from (values
@@ -29,6 +29,18 @@ from (values
   (11, null, null, 'NULL stays NULL')
 ) as r (position, query, expected, what)
 order by r.position;
+select memory.store_fact('user', f.predicate, f.content, as_of => '2026-11-01Z')
+from (values ('old piano teacher', 'Nora'), ('very old piano teacher', 'Gina')) as f (predicate, content) \g /dev/null
+select memory.store_fact(f.subject, 'phone', '555 1', as_of => '2026-11-01Z')
+from unnest('{Nora,Gina}'::text[]) as f (subject) \g /dev/null
+select is(
+  array(
+    select memory.expand_query(q.query)
+    from unnest('{my old piano teacher''s phone,my very old piano teacher''s phone}'::text[]) as q (query)
+  ),
+  '{my old piano teacher''s phone (Nora),my very old piano teacher''s phone}',
+  'a predicate of three words is understood, and none of four'
+);
 select memory.store_fact('user', f.predicate, f.content, as_of => '2026-11-01Z')
 from (values ('mother', 'Ruth, lives in Chur'), ('son', 'Emil'), ('daughter', 'Ida, 7'), ('dad', 'Peter')) as f (predicate, content) \g /dev/null
 select memory.store_fact(f.subject, 'birthday', 'in May', as_of => '2026-11-01Z')

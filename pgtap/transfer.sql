@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(59);
+select plan(60);
 
 -- What an export consists of
 
@@ -155,6 +155,22 @@ select is(
    where e.line::jsonb #>> '{row,scope}' = 'home'),
   0::bigint, 'and other scopes'
 );
+select l.created
+from memory.facts as a
+join memory.facts as b on b.predicate = 'p2'
+cross join lateral memory.create_link('fact', a.id, 'fact', b.id, 'supports') as l
+where a.predicate = 'q' \gset
+select results_eq(
+  $$ select 'all', count(*) from memory.export_memories('link') as e where e.line ~ 'supports'
+     union all
+     select 'before it was made', count(*) from memory.export_memories('link', known_at => '2026-03-02 12:00Z') as e where e.line ~ 'supports'
+     union all
+     select 'of rules', count(*) from memory.export_memories('link', types => '{rule}') as e where e.line ~ 'supports'
+     union all
+     select 'of another scope', count(*) from memory.export_memories('link', scope => 'garden') as e where e.line ~ 'supports' $$,
+  $$ values ('all', 1::bigint), ('before it was made', 0), ('of rules', 0), ('of another scope', 0) $$,
+  'a link is exported with both of its memories, once it was made'
+);
 select memory.write_memory(
   '{"content": "guarded", "scope": {"user_id": "u"}, "metadata": {"category": "note", "confidence": 0.9,
     "importance": "low", "source": "user", "expires_at": null}}', 'user:u'
@@ -202,7 +218,7 @@ select lives_ok(
 );
 select results_eq(
   $$ select r.kind, r.restored, r.known from memory.restore_rows(memory_test.lines()) as r order by r.kind $$,
-  $$ values ('entry', 1::bigint, 0::bigint), ('fact', 9, 0), ('history', 1, 0), ('link', 1, 0) $$,
+  $$ values ('entry', 1::bigint, 0::bigint), ('fact', 9, 0), ('history', 1, 0), ('link', 2, 0) $$,
   'rows are restored'
 );
 select results_eq(
