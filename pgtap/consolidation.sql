@@ -410,13 +410,13 @@ select memory.apply_consolidation(
         {"subject": "s", "predicate": "user", "content": "c", "evidence": ["%1$s"]},
         {"subject": "s", "predicate": "tool", "content": "c", "evidence": ["%2$s"]},
         {"subject": "s", "predicate": "both", "content": "c"}],
-      "new_rules": [{"content": "of both"}]}', :'u', :'t'
+      "new_rules": [{"content": "of both"}, {"content": "of user", "evidence": ["%1$s"]}]}', :'u', :'t'
   )::jsonb), as_of => '2026-01-05Z'
 ) \g /dev/null
 select results_eq(
   $$ select f.predicate, f.trust from memory.facts as f where f.scope = 'trust' union all
      select r.content, r.trust from memory.rules as r where r.scope = 'trust' order by 1 $$,
-  $$ values ('both', 'tool'), ('of both', 'tool'), ('tool', 'tool'), ('user', 'user') $$,
+  $$ values ('both', 'tool'), ('of both', 'tool'), ('of user', 'user'), ('tool', 'tool'), ('user', 'user') $$,
   'a derived memory is trusted as much as its least trusted source'
 );
 select memory.store_episode('x', 'trust', source_class => 'external', as_of => '2026-01-06Z') as x \gset

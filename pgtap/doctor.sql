@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(143);
+select plan(144);
 
 -- What a check finds, without its hints.
 create function memory_test.found(
@@ -276,8 +276,11 @@ select is(
   'roles, owners and privileges that are not as deployed are found'
 );
 drop table memory.notes;
-revoke select on memory.facts from public;
 revoke execute on function memory.write_event(text, text, text, uuid, jsonb) from public;
+select ok(
+  'error public: everyone can use memory.facts' = any (memory_test.found('privileges')), 'one of them is enough'
+);
+revoke select on memory.facts from public;
 select memory_test.follow('privileges') \g /dev/null
 select is(
   memory_test.found('privileges'), '{}', 'privileges have no findings once they are as deployed'

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(19);
+select plan(20);
 
 -- How many texts are indexed in a language.
 create function memory_test.indexed(language text)
@@ -50,6 +50,13 @@ select results_eq(
 )
 from (values ('running', 'any'), ('running cats', 'all')) as q (query, keyword_match)
 order by q.keyword_match;
+select is(
+  (
+    select array_agg(distinct round(m.words::numeric, 2))
+    from memory.query('running cats', types => '{fact}', max_results => 1000, as_of => '2026-01-02Z') as m
+  ),
+  '{0.98}', 'a text with all words of a query has as much of it in either language'
+);
 select is(
   (select count(*) from memory.query('"running cats" type:fact', max_results => 1000) as m), 230::bigint,
   'a phrase is found in both languages'
