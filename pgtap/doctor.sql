@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(144);
+select plan(145);
 
 -- What a check finds, without its hints.
 create function memory_test.found(
@@ -585,6 +585,16 @@ select is(
   ],
   'dead letters and repeated failures are warnings'
 );
+update memory.episodes as e set expires_at = now() - interval '1 second' where e.consolidation_status = 'dead_letter';
+select is(
+  memory_test.found('consolidation'),
+  array[
+    'warning runs: the last three runs have failed',
+    'info failed: failed and waiting for a retry: 3 episodes'
+  ],
+  'but not those that have expired'
+);
+update memory.episodes as e set expires_at = null where e.consolidation_status = 'dead_letter';
 select memory.requeue_episodes() \g /dev/null
 select memory.configure('{"consolidation_review": true}') \g /dev/null
 select c.run_id as run, c.episode_id as seen from memory.claim_episodes('shop', as_of => now() + interval '1 minute') as c limit 1 \gset

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(53);
+select plan(54);
 
 -- Slips of the pen
 
@@ -295,6 +295,14 @@ select cmp_ok(
     from entries_read as r
   ), '<', 200::numeric,
   'a word that few memories or none have is looked up without reading all memories'
+);
+
+
+select memory_test.as_tenant('small');
+select memory.configure('{"text_search_config": "german"}') \g /dev/null
+select is(
+  memory.unknown_words('Was liegt zwischen Koblenz', null, memory.current_settings(), now()), '{liegt,Koblenz}',
+  'a word that the language of the texts does not index is not unknown'
 );
 
 select * from finish();

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(18);
+select plan(19);
 
 select is(
   memory.memory_stats(as_of => '2026-01-01Z'),
@@ -57,6 +57,12 @@ select is(
     "embeddings": {"pending": 25}
   }',
   'memory_stats counts each memory once in its type'
+);
+insert into memory.embedding_queue (tenant_id, memory_type, memory_id, target)
+select 'a', 'fact', f.id, 'building' from memory.facts as f where f.tenant_id = 'a';
+select is(
+  memory.memory_stats(as_of => '2026-01-03Z') -> 'embeddings', '{"pending": 25}',
+  'a vector that a version to come waits for is not pending'
 );
 select is(
   memory.memory_stats('home', '2026-01-03Z') - '{episodes,embeddings}'::text[],

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(60);
+select plan(62);
 
 -- What an export consists of
 
@@ -348,6 +348,19 @@ select results_eq(
      ]') $$,
   $$ values ('1 fact created'), ('2 rule created'), ('3 rule created'), ('4 link created'), ('5 link created'), ('6 link created') $$,
   'links that share an end are imported, each of them once'
+);
+select is(
+  array(
+    select memory_test.import(jsonb_build_array(
+      jsonb_build_object('type', 'rule', 'content', 'Pour.', 'source_id', repeat('x', 1024))
+    )::text)
+  ),
+  '{1 rule created}', 'the id of a source may have 1024 bytes'
+);
+select throws_ok(
+  $$ select memory_test.import(jsonb_build_array(
+       jsonb_build_object('type', 'rule', 'content', 'Pour.', 'source_id', repeat('x', 1025))
+     )::text) $$, 'PM002', null, 'and no more'
 );
 
 select memory_test.as_tenant('since');
