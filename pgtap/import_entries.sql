@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(51);
+select plan(53);
 
 create table memory_test.seven as
 select '{
@@ -422,6 +422,26 @@ select is(
   ),
   array_fill('updated'::text, '{9}'),
   'an entry of which any part differs is updated'
+);
+select is(
+  array(
+    select concat_ws(': ', i.outcome, i.reason)
+    from memory.import_entries(
+      '[{"content": "x", "idempotency_key": "k1"}, {"content": "y", "idempotency_key": "k2"},
+        {"content": "z", "idempotency_key": "k1"}]', '2026-05-05Z'
+    ) as i
+    order by i.position
+  ),
+  '{created,created,"rejected: it is the same entry as element 1"}', 'entries without an id are told apart by their keys'
+);
+select is(
+  (
+    select i.outcome
+    from memory.import_entries(
+      '[{"entry_id": "mem-2026-06-01-001", "id": "60000000-0000-0000-0000-000000000001", "content": "x"}]', '2026-06-02Z'
+    ) as i
+  ),
+  'created', 'that another entry was deleted for good does not keep one away'
 );
 select memory_test.as_tenant('b');
 select is_empty($$ select memory.export_entries(include_deleted => true) $$, 'another tenant exports its own entries only');
