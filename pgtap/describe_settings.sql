@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(12);
+select plan(13);
 
 select is(
   (select array_agg(d.setting) from memory.describe_settings() as d),
@@ -79,6 +79,13 @@ select memory_test.as_tenant('b') \g /dev/null
 select is_empty($$ select d.setting from memory.describe_settings() as d where not d.is_default $$, 'another tenant has its own settings');
 select memory_test.as_tenant('') \g /dev/null
 select throws_ok($$ select memory.describe_settings() $$, '28000', null, 'without a tenant there are none');
+
+select memory_test.as_tenant('narrow');
+alter table memory.settings add check (retrieval_limit <= 500);
+select results_eq(
+  $$ select d.minimum, d.maximum from memory.describe_settings() as d where d.setting = 'retrieval_limit' $$,
+  $$ values (1::float8, 500::float8) $$, 'of two bounds the narrower one is told'
+);
 
 select * from finish();
 rollback;

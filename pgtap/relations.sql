@@ -1,7 +1,7 @@
 -- Whom a query means by what they are to somebody.
 begin;
 \ir fixtures.sql
-select plan(87);
+select plan(88);
 
 select memory.store_fact(f.subject, f.predicate, f.content, scope => f.scope, as_of => '2026-11-01Z')
 from (values
@@ -248,6 +248,12 @@ from (values
   (7, 'How is my dog?', 'Rex ate a sock', 'but not who asks how somebody is')
 ) as r (position, query, expected, what)
 order by r.position;
+
+select memory.store_fact('user', 'dentist', 'the one near the station', as_of => '2026-11-01Z') \g /dev/null
+select ok(
+  (memory.read_relations('Where is my dentist?', null, memory.current_settings())).people is null,
+  'a fact without a name names nobody'
+);
 
 select * from finish();
 rollback;

@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(101);
+select plan(102);
 
 -- Stored values
 
@@ -796,6 +796,18 @@ select isnt(
   (select f.supersedes_id from memory.facts as f where f.subject = 'again' and f.importance = 3
    order by f.created_at desc, f.id limit 1),
   'the same words of another trust are another fact'
+);
+select memory.store_facts(
+  (
+    select jsonb_agg(jsonb_build_object(
+      'subject', 'ends', 'predicate', 'p' || t.place, 'content', 'c', 'valid_from', '2026-01-01Z', 'valid_to', t.ends_at
+    ))
+    from unnest('{2026-01-31,2026-02-01,2026-02-02}'::text[]) with ordinality as t (ends_at, place)
+  ), as_of => '2026-02-01Z'
+) \g /dev/null
+select is(
+  array(select f.validity from memory.facts as f where f.subject = 'ends' order by f.predicate),
+  '{superseded,superseded,active}', 'a fact that ends at the very moment when it is stored is over'
 );
 
 select * from finish();

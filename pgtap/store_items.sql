@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(74);
+select plan(75);
 
 -- An element for put_items; the ttl in minutes.
 create function memory_test.put(
@@ -345,6 +345,10 @@ select is(
   'an erasure erases every item that mentions it'
 );
 select is_empty($$ select p.* from memory.verify_chain() as p $$, 'rows and events agree');
+
+select is(
+  length((memory.end_of_prefix('{}'))[1]), 257, 'what comes after all labels is longer than the longest one'
+);
 
 select * from finish();
 rollback;
