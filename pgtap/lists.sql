@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(59);
+select plan(58);
 
 -- Filters of list_memories and count_memories, orders, and pages.
 
@@ -185,24 +185,6 @@ select results_eq(
      ('f2', '2026-01-02Z'::timestamptz + ln(1 / 0.2) / 0.008 * interval '1 day', '2026-01-02Z'::timestamptz + ln(1 / 0.05) / 0.008 * interval '1 day'),
      ('f1', null, null) $$,
   'a list says when a memory fades and when it is no longer found'
-);
-
--- A page of many
-
-select memory_test.as_tenant('many');
-insert into memory.facts (tenant_id, subject, predicate, content, confidence)
-select 'many', n::text, 'p', 'c', 0.5 + n / 10000.0 from generate_series(1, 4000) as n;
-analyze memory.facts;
-create temporary table facts_read as
-select i.indexrelid, pg_stat_get_xact_tuples_returned(i.indexrelid) as before
-from pg_index as i
-where i.indrelid = 'memory.facts'::regclass
-union all
-select 'memory.facts'::regclass, pg_stat_get_xact_tuples_returned('memory.facts'::regclass);
-select count(*) from memory.list_memories('{fact}', order_by => 'most_confident', max_results => 5);
-select cmp_ok(
-  (select sum(pg_stat_get_xact_tuples_returned(r.indexrelid) - r.before) from facts_read as r), '<', 500::numeric,
-  'the surest facts are read in their order, without the others'
 );
 
 select * from finish();

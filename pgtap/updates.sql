@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(18);
+select plan(19);
 
 -- Queries point along axis 1, and news has a similarity of 0.4 to them. Another fact has some
 -- similarity to the query and some to the news; the rest of it lies along an axis of its own.
@@ -105,6 +105,17 @@ select memory_test.tell('address', 'Rome, Via Appia', memory_test.beside(0.6, 0.
 select is(
   memory_test.answer(), 'Bea, Graz from now on (updates Rome, Via Appia), Rome, Via Appia',
   'what resembles the news about as much as the fact that it superseded is updated too'
+);
+
+select memory_test.another_memory('named') \g /dev/null
+select memory.configure('{"boost_named": 0.9}') \g /dev/null
+select memory.store_fact(
+  'Zzz', 'home', 'Rome', importance => 5, embedding => memory_test.beside(0.5, 0.9, 3), as_of => '2026-01-01Z'
+) \g /dev/null
+select memory_test.tell('city', 'Oslo from now on', memory_test.near(0.4), '2026-01-03Z') \g /dev/null
+select is(
+  memory_test.answer(), 'Rome, Oslo from now on',
+  'news does not rank before a fact about somebody whom the query names'
 );
 
 select memory_test.another_memory('another subject') \g /dev/null
