@@ -1,6 +1,6 @@
 begin;
 \ir fixtures.sql
-select plan(195);
+select plan(197);
 
 -- A small memory and its whole context
 
@@ -845,7 +845,8 @@ from (values
   (13, E'\n', '', 'a lone line break'),
   (14, U&'\4F60\597D \0645\0631\062D\0628\0627 \+01F600', U&'\4F60\597D \0645\0631\062D\0628\0627 \+01F600',
     'text in any language'),
-  (15, E'a\u0001\u001b[31m\u007f\u009bb', 'a [31m b', 'a control sequence')
+  (15, E'a\u0001\u001b[31m\u007f\u009bb', 'a [31m b', 'a control sequence'),
+  (16, 'a   b c', 'a b c', 'several spaces'), (17, E'a \n \u00a0 b', 'a b', 'spaces around a line break')
 ) as o (position, content, expected, what)
 order by o.position;
 select is(memory.one_line(null), null, 'one_line returns NULL for NULL');
